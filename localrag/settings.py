@@ -1,0 +1,289 @@
+"""Typed settings: defaults, then the settings file, then the environment, then flags; each knows its origin.
+
+The file is TOML with one table per section; the environment names a setting as LOCALRAG_SECTION__NAME.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from localrag.errors import PromptError, SettingsError
+
+PREFIX = "LOCALRAG_"
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which models are used."""
+
+    chat: str = ""
+    """Name or path of the model that reads and answers; empty takes the best one that is installed."""
+
+    embed: str = ""
+    """Name or path of the embedding model; empty takes the best one that is installed."""
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How the engine runs."""
+
+    threads: int = 0
+    """Threads; 0 takes the physical cores."""
+
+    sequences: int = 0
+    """Texts read together; 0 chooses by the machine."""
+
+    n_ctx: int = 0
+    """Tokens of context over all sequences; 0 chooses by model and memory."""
+
+    batch: int = 512
+    """Most tokens in one step of the model."""
+
+    gpu_layers: int = 0
+    """Layers put on a GPU where the build has one; -1 all."""
+
+
+@dataclass(frozen=True)
+class ChunkingSettings:
+    """How text is cut."""
+
+    size: int = 320
+    """Target size of a chunk in estimated tokens."""
+
+    overlap: int = 32
+    """Estimated tokens repeated from the chunk before, in whole sentences."""
+
+
+@dataclass(frozen=True)
+class ExtractionSettings:
+    """How chunks are read."""
+
+    profile: str = "lightrag"
+    """Prompt family and record form."""
+
+    language: str = "auto"
+    """Language of descriptions: `auto` is the chunk's own, else `en` or `zh`."""
+
+    entity_types: tuple[str, ...] = (
+        "person",
+        "organization",
+        "location",
+        "event",
+        "work",
+        "product",
+        "concept",
+        "date",
+    )
+    """Types that an entity may have, besides Other."""
+
+    max_entities: int = 12
+    """Most entities in a chunk."""
+
+    max_relations: int = 10
+    """Most relations in a chunk."""
+
+    max_description: int = 160
+    """Most characters of a description."""
+
+    max_tokens: int = 900
+    """Most tokens written for a chunk."""
+
+
+@dataclass(frozen=True)
+class RetrievalSettings:
+    """What is put before the model with a question."""
+
+    passages: int = 5
+    """Most passages."""
+
+    entities: int = 6
+    """Most entities."""
+
+    relations: int = 6
+    """Most relations."""
+
+    context_tokens: int = 1400
+    """Most tokens of passages, entities and relations together."""
+
+
+@dataclass(frozen=True)
+class AnsweringSettings:
+    """How answers are written."""
+
+    max_tokens: int = 400
+    """Most tokens of an answer."""
+
+    max_citations: int = 5
+    """Most entries of the list of references."""
+
+    response_type: str = "a few sentences"
+    """What form the answer should have, in words."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings, by section."""
+
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """Which models are used."""
+
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    """How the engine runs."""
+
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    """How text is cut."""
+
+    extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
+    """How chunks are read."""
+
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    """What is put before the model with a question."""
+
+    answering: AnsweringSettings = field(default_factory=AnsweringSettings)
+    """How answers are written."""
+
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each value that is no default came from, by `section.name`."""
+
+    def origin(self, name: str) -> str:
+        """Where the value of `section.name` came from: `default`, a file's path, a variable, or a flag."""
+        return self.origins.get(name, "default")
+
+
+def load_settings(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Settings:
+    """Read the settings of this run.
+
+    `file` defaults to `settings_file()`; one that is not there is no error. `environment` defaults to the
+    process's. `flags` maps `section.name` to a value that the command line gave; None values are ignored.
+    Raises `SettingsError` for an unknown name or a value that does not fit.
+    """
+    path = settings_file() if file is None else file
+    settings = _apply_file(Settings(), path) if path.is_file() else Settings()
+    for name, text in sorted((os.environ if environment is None else environment).items()):
+        if name.startswith(PREFIX) and "__" in name:
+            section, _, key = name[len(PREFIX) :].lower().partition("__")
+            settings = _set(settings, section, key, text, f"variable {name}")
+    for dotted, value in (flags or {}).items():
+        if value is not None:
+            section, _, key = dotted.partition(".")
+            settings = _set(settings, section, key, value, "flag")
+    return settings
+
+
+def _apply_file(settings: Settings, path: Path) -> Settings:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(
+            f"The settings file {path} cannot be read: {error}.", "Correct or remove it."
+        ) from error
+    for section, values in data.items():
+        if not isinstance(values, dict):
+            raise SettingsError(
+                f"{path}: {section!r} stands outside a section.", "Put it under a heading such as [engine]."
+            )
+        for key, value in values.items():
+            settings = _set(settings, section, key, value, str(path))
+    return settings
+
+
+def _set(settings: Settings, section: str, key: str, value: object, origin: str) -> Settings:
+    """A copy of `settings` with one value changed, converted to the type of its default."""
+    sections = [item.name for item in fields(Settings) if item.name != "origins"]
+    if section not in sections:
+        raise SettingsError(
+            f"There is no section {section!r} ({origin}).", f"Sections: {', '.join(sections)}."
+        )
+    group = getattr(settings, section)
+    names = [item.name for item in fields(group)]
+    if key not in names:
+        raise SettingsError(
+            f"There is no setting {section}.{key} ({origin}).", f"In {section}: {', '.join(names)}."
+        )
+    try:
+        converted = _convert(value, getattr(group, key))
+    except (TypeError, ValueError) as error:
+        raise SettingsError(
+            f"{section}.{key} cannot be {value!r} ({origin}).", f"It takes {_type_name(getattr(group, key))}."
+        ) from error
+    changed: dict[str, Any] = {section: replace(group, **{key: converted})}
+    return replace(settings, **changed, origins={**settings.origins, f"{section}.{key}": origin})
+
+
+def _convert(value: object, default: object) -> object:
+    if isinstance(default, bool):
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in {"1", "true", "yes", "on"}:
+            return True
+        if str(value).lower() in {"0", "false", "no", "off"}:
+            return False
+        raise ValueError(value)
+    if isinstance(default, int):
+        if isinstance(value, (bool, float)):
+            raise TypeError(value)
+        return int(str(value))
+    if isinstance(default, tuple):
+        parts = value if isinstance(value, (list, tuple)) else str(value).split(",")
+        return tuple(text for text in (str(part).strip() for part in parts) if text)
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _type_name(default: object) -> str:
+    if isinstance(default, bool):
+        return "true or false"
+    if isinstance(default, int):
+        return "a whole number"
+    return "a list of words" if isinstance(default, tuple) else "text"
+
+
+def settings_file() -> Path:
+    """Where the person's settings file lies, whether or not it exists."""
+    return Path(
+        os.environ.get(f"{PREFIX}CONFIG") or platformdirs.user_config_path("localrag") / "settings.toml"
+    )
+
+
+def cache_dir() -> Path:
+    """Folder for models, builds and other things that can be fetched or made again."""
+    return Path(os.environ.get(f"{PREFIX}CACHE") or platformdirs.user_cache_path("localrag"))
+
+
+def models_dir() -> Path:
+    """Folder into which models are pulled and added."""
+    return cache_dir() / "models"
+
+
+def model_folders() -> tuple[Path, ...]:
+    """Folders in which model files are looked for: the cache, and `models/` of a checkout."""
+    return models_dir(), _checkout() / "models"
+
+
+def data_path(*parts: str) -> Path:
+    """Path of a file that ships with localrag, such as `data_path("prompts", "lightrag", "en")`.
+
+    In a wheel these lie inside the package, in a checkout beside it. Raises `PromptError` if it is missing.
+    """
+    inside = Path(__file__).parent / "_data"
+    for base in (inside, _checkout()):
+        path = base.joinpath(*parts)
+        if path.exists():
+            return path
+    raise PromptError(f"{'/'.join(parts)} is missing from this installation.", "Install localrag again.")
+
+
+def _checkout() -> Path:
+    return Path(__file__).resolve().parent.parent
