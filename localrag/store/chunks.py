@@ -1,0 +1,77 @@
+"""Chunks: the passages that are read, searched and cited, and how far their reading is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from localrag.errors import UsageError
+from localrag.store.rows import ChunkCounts, ChunkRow
+from localrag.store.session import Row, Session, listed
+from localrag.store.sqlite import clean
+from localrag.store.upkeep import settle_document
+
+_COLUMNS = (
+    "id, document_id, ordinal, char_start, char_end, heading, page, tokens, language, state, attempts, "
+    "error, text"
+)
+
+
+class Chunks:
+    """Reads chunks and keeps their state. They are written by `Documents`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, chunk_id: int) -> ChunkRow:
+        """One chunk. Raises `UsageError` if it is not there."""
+        row = self._session.row(f"SELECT {_COLUMNS} FROM chunks WHERE id = ?", [chunk_id])
+        if row is None:
+            raise UsageError(f"There is no passage {chunk_id} in the knowledge base.")
+        return ChunkRow(*row)
+
+    def many(self, ids: Iterable[int]) -> list[ChunkRow]:
+        """The chunks in the order of `ids`; those that are gone are left out."""
+        wanted = list(ids)
+        rows = self._session.rows(
+            f"SELECT {_COLUMNS} FROM chunks WHERE id IN (SELECT value FROM json_each(?))", [listed(wanted)]
+        )
+        found = {row[0]: ChunkRow(*row) for row in rows}
+        return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
+
+    def of_document(self, document_id: int) -> list[ChunkRow]:
+        """The document's chunks in their order."""
+        rows = self._session.rows(
+            f"SELECT {_COLUMNS} FROM chunks WHERE document_id = ? ORDER BY ordinal", [document_id]
+        )
+        return [ChunkRow(*row) for row in rows]
+
+    def pending(self, limit: int | None = None, max_attempts: int = 2) -> list[ChunkRow]:
+        """Chunks to be read, in the order of their documents: those never read, and those that failed fewer
+        than `max_attempts` times, after the others."""
+        rows: list[Row] = []
+        for state, most in (("pending", None), ("failed", max_attempts)):
+            rows += self._session.rows(
+                f"SELECT {_COLUMNS} FROM chunks WHERE state <> 'read' AND state = ?1 "
+                "AND (?2 IS NULL OR attempts < ?2) ORDER BY document_id, ordinal LIMIT ?3",
+                [state, most, -1 if limit is None else max(limit - len(rows), 0)],
+            )
+        return [ChunkRow(*row) for row in rows]
+
+    def count(self) -> ChunkCounts:
+        """Chunks by state."""
+        counts: dict[str, int] = dict(self._session.rows("SELECT state, count(*) FROM chunks GROUP BY state"))
+        read, failed, pending = (int(counts.get(state, 0)) for state in ("read", "failed", "pending"))
+        return ChunkCounts(read + failed + pending, read, failed, pending)
+
+    def mark_failed(self, chunk_id: int, error: str) -> None:
+        """Count a failed attempt and keep its reason. What an earlier reading found stays, and so does the
+        state of a chunk that was read before. A chunk that is gone is no error."""
+        with self._session.transaction():
+            self._session.run(
+                "UPDATE chunks SET attempts = attempts + 1, error = ?, "
+                "state = CASE state WHEN 'read' THEN 'read' ELSE 'failed' END WHERE id = ?",
+                [clean(error), chunk_id],
+            )
+            document_id = self._session.value("SELECT document_id FROM chunks WHERE id = ?", [chunk_id])
+            if document_id is not None:
+                settle_document(self._session, document_id)

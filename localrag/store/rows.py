@@ -1,0 +1,558 @@
+"""What goes into the knowledge base and what comes out of it, as plain frozen data.
+
+Nothing here knows SQL. Texts that come out are well-formed: NUL and lone surrogates were replaced by
+U+FFFD, one character for one, when they went in, so character spans stay true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+DocumentStatus = Literal["waiting", "indexed", "failed", "skipped"]
+ChunkState = Literal["pending", "read", "failed"]
+VectorKind = Literal["chunk", "entity", "relation"]
+
+
+@dataclass(frozen=True)
+class NewDocument:
+    """A document that is to be stored."""
+
+    path: str
+    """Path relative to the root, with forward slashes."""
+
+    root: str
+    """The folder that the path starts from, as it was given: a name or an absolute folder."""
+
+    sha256: str
+    """Hash of the file's bytes, hexadecimal."""
+
+    size: int
+    """Bytes of the file."""
+
+    mtime: float
+    """Time of the file's last change, seconds since the epoch."""
+
+    media_type: str
+    """For example `text/markdown`."""
+
+    title: str
+    """A name for people; may be empty."""
+
+    language: str
+    """Code of the main language, such as `en` or `zh`."""
+
+    text: str
+    """The whole text; chunks are spans of it."""
+
+    status: DocumentStatus = "waiting"
+    """`waiting` until its chunks were read; `failed` or `skipped` come with a reason and without chunks."""
+
+    reason: str = ""
+    """Why it has this status, for people."""
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A stored document without its text."""
+
+    id: int
+    """Never used again after the document was deleted."""
+
+    path: str
+    """Path relative to the root, with forward slashes."""
+
+    root: str
+    """The folder that the path starts from, as it was given."""
+
+    sha256: str
+    """Hash of the file's bytes, hexadecimal."""
+
+    size: int
+    """Bytes of the file."""
+
+    mtime: float
+    """Time of the file's last change, seconds since the epoch."""
+
+    media_type: str
+    """For example `text/markdown`."""
+
+    title: str
+    """A name for people; may be empty."""
+
+    language: str
+    """Code of the main language."""
+
+    status: DocumentStatus
+    """`indexed` once no chunk is pending."""
+
+    reason: str
+    """Why it has this status, or how many chunks failed; may be empty."""
+
+    characters: int
+    """Length of the text in characters."""
+
+    chunks: int
+    """Number of chunks."""
+
+    read: int
+    """Chunks that the model has read."""
+
+    failed: int
+    """Chunks whose reading failed."""
+
+
+@dataclass(frozen=True)
+class NewChunk:
+    """A chunk that is to be stored with its document; its place in the list is its ordinal."""
+
+    start: int
+    """First character in the document's text."""
+
+    end: int
+    """One past the last character; `document.text[start:end] == text`."""
+
+    heading: str
+    """Headings above it, such as `Guide › Setup`; may be empty."""
+
+    page: int | None
+    """Page number from 1 where the format has pages."""
+
+    tokens: int
+    """Estimated tokens."""
+
+    language: str
+    """Code of its language."""
+
+    text: str
+    """The span's text."""
+
+
+@dataclass(frozen=True)
+class ChunkRow:
+    """A stored chunk."""
+
+    id: int
+    """Never used again after the chunk was deleted."""
+
+    document_id: int
+    """Its document."""
+
+    ordinal: int
+    """Place in the document, from 0."""
+
+    start: int
+    """First character in the document's text."""
+
+    end: int
+    """One past the last character."""
+
+    heading: str
+    """Headings above it; may be empty."""
+
+    page: int | None
+    """Page number from 1 where the format has pages."""
+
+    tokens: int
+    """Estimated tokens."""
+
+    language: str
+    """Code of its language."""
+
+    state: ChunkState
+    """Whether the model has read it."""
+
+    attempts: int
+    """Readings begun that ended, well or not."""
+
+    error: str
+    """Why the last attempt failed; empty after a good one."""
+
+    text: str
+    """The span's text."""
+
+
+@dataclass(frozen=True)
+class ChunkCounts:
+    """Chunks by state; total = read + failed + pending."""
+
+    total: int
+    """All chunks."""
+
+    read: int
+    """Read by the model."""
+
+    failed: int
+    """Failed at the last attempt; `Chunks.pending` may offer them again."""
+
+    pending: int
+    """Never tried, or to be read again."""
+
+
+@dataclass(frozen=True)
+class EntityMention:
+    """One entity as one chunk speaks of it."""
+
+    name: str
+    """As written."""
+
+    key: str
+    """The folded name; mentions with the same key are the same entity."""
+
+    type: str
+    """For example `Person`."""
+
+    description: str
+    """What the chunk says of it; may be empty."""
+
+    start: int = -1
+    """First character in the CHUNK's text, -1 where the name is not in it verbatim."""
+
+    end: int = -1
+    """One past the last character, -1 where the name is not in it verbatim."""
+
+
+@dataclass(frozen=True)
+class RelationMention:
+    """One relation as one chunk speaks of it."""
+
+    source_key: str
+    """Key of an entity of the same reading."""
+
+    target_key: str
+    """Key of another entity of the same reading."""
+
+    keywords: str
+    """Keywords parted by commas; may be empty."""
+
+    description: str
+    """What the chunk says; may be empty."""
+
+    strength: float | None = None
+    """1 to 10 where the profile has it."""
+
+    start: int = -1
+    """First character of the evidence in the chunk's text, -1 where unknown."""
+
+    end: int = -1
+    """One past the last character of the evidence, -1 where unknown."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model found in one chunk."""
+
+    entities: tuple[EntityMention, ...] = ()
+    """In the order in which they were written."""
+
+    relations: tuple[RelationMention, ...] = ()
+    """In the order in which they were written; their ends are among `entities`."""
+
+
+@dataclass(frozen=True)
+class Reject:
+    """Something read from the model and not stored."""
+
+    kind: str
+    """`entity`, `relation` or what else it was meant to be."""
+
+    text: str
+    """As the model wrote it."""
+
+    reason: str
+    """Why it was not stored, for people."""
+
+
+@dataclass(frozen=True)
+class RejectRow:
+    """A stored reject."""
+
+    id: int
+    """Grows with time."""
+
+    chunk_id: int | None
+    """The chunk that was read."""
+
+    kind: str
+    """`entity`, `relation` or what else it was meant to be."""
+
+    text: str
+    """As the model wrote it."""
+
+    reason: str
+    """Why it was not stored."""
+
+
+@dataclass(frozen=True)
+class GenerationRow:
+    """One call of the language model."""
+
+    task: str
+    """What it was for, such as `extraction`."""
+
+    prompt_hash: str
+    """Hash of the prompt."""
+
+    model: str
+    """Fingerprint of the model."""
+
+    parameters: str
+    """Settings of the call as JSON."""
+
+    prompt_tokens: int
+    """Tokens of the prompt."""
+
+    output_tokens: int
+    """Tokens written."""
+
+    milliseconds: int
+    """Wall time."""
+
+    finish: str
+    """`stop`, `length`, `cancelled` or `error`."""
+
+    output: str
+    """All that was written."""
+
+
+@dataclass(frozen=True)
+class EntityRow:
+    """An entity: the sum of its mentions."""
+
+    id: int
+    """Never used again after the entity was deleted."""
+
+    name: str
+    """The name written in most chunks; ties go to the one that sorts first."""
+
+    key: str
+    """The folded name, unique in the file."""
+
+    type: str
+    """The type given in most chunks; ties go to the one that sorts first."""
+
+    summary: str
+    """A summary of its descriptions, or empty."""
+
+    mentions: int
+    """Number of distinct chunks that mention it."""
+
+    descriptions: tuple[str, ...]
+    """Distinct descriptions in the order of their chunks, empty ones left out."""
+
+
+@dataclass(frozen=True)
+class MentionRow:
+    """A stored mention of an entity."""
+
+    chunk_id: int
+    """The chunk that speaks of it."""
+
+    name: str
+    """As written."""
+
+    start: int
+    """First character in the chunk's text, or -1."""
+
+    end: int
+    """One past the last character, or -1."""
+
+    type: str
+    """The type given there."""
+
+    description: str
+    """The description given there."""
+
+
+@dataclass(frozen=True)
+class RelationRow:
+    """A directed relation: the sum of its mentions."""
+
+    id: int
+    """Never used again after the relation was deleted."""
+
+    source_id: int
+    """Entity that it starts from."""
+
+    target_id: int
+    """Entity that it goes to."""
+
+    source: str
+    """Name of the source."""
+
+    target: str
+    """Name of the target."""
+
+    keywords: str
+    """Distinct keywords of its mentions, parted by `, `."""
+
+    description: str
+    """Distinct descriptions of its mentions, parted by a blank."""
+
+    weight: int
+    """Number of distinct chunks that mention it."""
+
+
+@dataclass(frozen=True)
+class GraphCounts:
+    """Rows of the graph."""
+
+    entities: int
+    """Entities."""
+
+    relations: int
+    """Relations, directed."""
+
+    mentions: int
+    """Mentions of entities."""
+
+    relation_mentions: int
+    """Mentions of relations."""
+
+
+class SpaceFields(Protocol):
+    """What `Vectors.ensure_space` needs to know; the engine's `EmbeddingSpace` has these fields."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of model, pooling, prefixes and limit together."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def pooling(self) -> str:
+        """`mean`, `cls` or `last`."""
+
+    @property
+    def query_prefix(self) -> str:
+        """Put before a question."""
+
+    @property
+    def passage_prefix(self) -> str:
+        """Put before a searched text."""
+
+    @property
+    def limit(self) -> int:
+        """Tokens after which a text is cut."""
+
+
+@dataclass(frozen=True)
+class SpaceRow:
+    """A stored embedding space."""
+
+    id: int
+    """For the calls of `Vectors`."""
+
+    fingerprint: str
+    """Identity of model, pooling, prefixes and limit together."""
+
+    model: str
+    """Name of the model."""
+
+    dimension: int
+    """Length of a vector."""
+
+    pooling: str
+    """`mean`, `cls` or `last`."""
+
+    query_prefix: str
+    """Put before a question."""
+
+    passage_prefix: str
+    """Put before a searched text."""
+
+    limit: int
+    """Tokens after which a text is cut."""
+
+    active: bool
+    """True for the one space that questions are searched in."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result of a search."""
+
+    id: int
+    """Row that was found."""
+
+    score: float
+    """Higher is better. Cosine for vectors; see `FullText.search` for full text."""
+
+
+@dataclass(frozen=True)
+class JournalTotals:
+    """Sums over all that the model wrote; parsed = stored + rejected."""
+
+    generations: int
+    """Calls of the model."""
+
+    parsed: int
+    """Records read from readings."""
+
+    stored: int
+    """Mentions of entities and relations that were stored."""
+
+    rejected: int
+    """Rejects."""
+
+    output_tokens: int
+    """Tokens written."""
+
+    milliseconds: int
+    """Sum of the calls' wall times; calls that ran together count each."""
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """Facts about the file."""
+
+    uuid: str
+    """Identity of the knowledge base, kept by copies."""
+
+    format: int
+    """Generation of the file's format."""
+
+    created_by: str
+    """Version of localrag that made it."""
+
+    created_at: str
+    """When, UTC, ISO 8601."""
+
+    revision: int
+    """Grows with every change of the content."""
+
+    size: int
+    """Bytes of the file with its write-ahead log."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Rows of every table."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What this Python's SQLite can do."""
+
+    module: str
+    """`pysqlite3` or `sqlite3`."""
+
+    sqlite_version: str
+    """Version of the SQLite library."""
+
+    extension_loading: bool
+    """Whether extensions can be loaded."""
+
+    vec_version: str | None
+    """Version of sqlite-vec if it loads."""
+
+    fts5: bool
+    """Whether full-text tables work."""
+
+    search_path: Literal["sqlite-vec", "numpy"]
+    """What searches the vectors."""

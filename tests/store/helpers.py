@@ -1,0 +1,181 @@
+"""Small documents, readings and a view of the file without ids, shared by the tests of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localrag.engine.types import EmbeddingSpace
+from localrag.store import Store
+from localrag.store.rows import (
+    EntityMention,
+    GenerationRow,
+    NewChunk,
+    NewDocument,
+    Reading,
+    RelationMention,
+    VectorKind,
+)
+from localrag.store.session import Session
+
+SPACE = EmbeddingSpace(fingerprint="space-a", model="tiny", dimension=8, pooling="mean", limit=64)
+KINDS: tuple[VectorKind, ...] = ("chunk", "entity", "relation")
+
+
+def session_of(store: Store) -> Session:
+    """The connection below a store, for looking at tables."""
+    return store._session
+
+
+@contextmanager
+def quick_store() -> Iterator[Store]:
+    """A new knowledge base that does not wait for the disk, for tests that make very many."""
+    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "q.localrag") as store:
+        session_of(store).database.execute("PRAGMA synchronous = OFF")
+        yield store
+
+
+def document(path: str, text: str, *, root: str = "library") -> NewDocument:
+    """A text file."""
+    data = text.encode("utf-8", "replace")
+    return NewDocument(
+        path=path,
+        root=root,
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        mtime=1700000000.5,
+        media_type="text/plain",
+        title=path,
+        language="en",
+        text=text,
+    )
+
+
+def chunks_of(text: str, *, heading: str = "") -> list[NewChunk]:
+    """One chunk for each line that holds something."""
+    found: list[NewChunk] = []
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            end = start + len(line)
+            found.append(NewChunk(start, end, heading, None, len(line) // 4 + 1, "en", line))
+        start += len(line) + 1
+    return found
+
+
+def add(store: Store, path: str, text: str) -> int:
+    """Store a document whose chunks are its lines."""
+    return store.documents.add(document(path, text), chunks_of(text))
+
+
+def add_lines(store: Store, *lines: str) -> list[int]:
+    """Store a document of these lines; returns the ids of its chunks."""
+    name = hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:12]
+    return [chunk.id for chunk in store.chunks.of_document(add(store, f"{name}.txt", "\n".join(lines)))]
+
+
+def generation(output: str = "", *, prompt_hash: str = "p", tokens: int = 7) -> GenerationRow:
+    """A call of the model."""
+    return GenerationRow("extraction", prompt_hash, "model", "{}", 100, tokens, 50, "stop", output)
+
+
+def entity(name: str, description: str = "", kind: str = "Person") -> EntityMention:
+    """A mention without a place; the key is the name in lower case."""
+    return EntityMention(name, name.lower(), kind, description)
+
+
+def relation(source: str, target: str, description: str = "", keywords: str = "") -> RelationMention:
+    """A mention of a relation between two names."""
+    return RelationMention(source.lower(), target.lower(), keywords, description)
+
+
+def reading(entities: Sequence[EntityMention], relations: Sequence[RelationMention] = ()) -> Reading:
+    """What was found in a chunk."""
+    return Reading(tuple(entities), tuple(relations))
+
+
+def vector(text: str, dimension: int = SPACE.dimension) -> NDArray[np.float32]:
+    """A unit vector that depends on the text alone."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "little")
+    values = np.random.default_rng(seed).normal(size=dimension)
+    return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+def embed_missing(store: Store) -> int:
+    """Embed all that is missing in the one space; returns how many rows that were."""
+    space_id = store.vectors.ensure_space(SPACE)
+    count = 0
+    for kind in KINDS:
+        while ids := store.vectors.missing(space_id, kind, 5):
+            texts = store.vectors.texts(kind, ids)
+            store.vectors.put(space_id, kind, ids, np.stack([vector(text) for text in texts]))
+            count += len(ids)
+    return count
+
+
+CHUNK = (
+    "(SELECT d.root || '/' || d.path || '#' || c.ordinal FROM chunks c "
+    "JOIN documents d ON d.id = c.document_id WHERE c.id = {})"
+)
+ENTITY = "(SELECT key FROM entities WHERE id = {})"
+RELATION = (
+    "(SELECT s.key || ' > ' || t.key FROM relations r JOIN entities s ON s.id = r.source_id "
+    "JOIN entities t ON t.id = r.target_id WHERE r.id = {})"
+)
+
+
+def logical_rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything in the file but ids, times and the revision; ids are written as what they stand for."""
+    session = session_of(store)
+    queries = {
+        "documents": "SELECT root, path, sha256, size, mtime, media_type, title, language, status, reason, "
+        "characters, text FROM documents",
+        "chunks": f"SELECT {CHUNK.format('chunks.id')}, char_start, char_end, heading, page, tokens, "
+        "language, state, attempts, error, text FROM chunks",
+        "generations": f"SELECT {CHUNK.format('chunk_id')}, task, prompt_hash, model, parameters, "
+        "prompt_tokens, output_tokens, milliseconds, finish, parsed, output FROM generations",
+        "rejects": f"SELECT {CHUNK.format('g.chunk_id')}, kind, text, reason FROM rejects r "
+        "JOIN generations g ON g.id = r.generation_id",
+        "entities": "SELECT key, name, type, dirty, text_hash, summary FROM entities",
+        "mentions": f"SELECT {CHUNK.format('chunk_id')}, {ENTITY.format('entity_id')}, "
+        f"(SELECT {CHUNK.format('chunk_id')} FROM generations WHERE id = generation_id), "
+        "name, char_start, char_end, type, description FROM mentions",
+        "relations": f"SELECT {RELATION.format('relations.id')}, text_hash FROM relations",
+        "relation_mentions": f"SELECT {CHUNK.format('chunk_id')}, {RELATION.format('relation_id')}, "
+        "keywords, description, strength, char_start, char_end FROM relation_mentions",
+        "prompts": "SELECT hash, text FROM prompts",
+        "spaces": "SELECT fingerprint, model, dimension, active FROM embedding_spaces",
+        "chunk_vectors": f"SELECT {CHUNK.format('chunk_id')}, text_hash, vec FROM chunk_vectors",
+        "entity_vectors": f"SELECT {ENTITY.format('entity_id')}, text_hash, vec FROM entity_vectors",
+        "relation_vectors": f"SELECT {RELATION.format('relation_id')}, text_hash, vec FROM relation_vectors",
+    }
+    found = {name: sorted(session.rows(sql), key=repr) for name, sql in queries.items()}
+    for table in ("chunk_words", "chunk_codes"):
+        session.database.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_terms "
+            f"USING fts5vocab('main', '{table}', 'instance')"
+        )
+        found[table] = sorted(
+            session.rows(f"SELECT {CHUNK.format('doc')}, term, offset FROM temp.{table}_terms"), key=repr
+        )
+    return found
+
+
+def entity_view(store: Store) -> list[tuple[Any, ...]]:
+    """Entities as callers see them, without ids."""
+    return [
+        (row.name, row.key, row.type, row.summary, row.mentions, row.descriptions)
+        for row in store.graph.top_entities(1000)
+    ]
+
+
+def files_beside(path: Path) -> list[str]:
+    """Names of all files in the folder of a knowledge base."""
+    return sorted(item.name for item in path.parent.iterdir())
