@@ -1,0 +1,188 @@
+"""Programs: descriptions of what a model may write, as plain data.
+
+The method packages build a program, the worker turns it into llguidance matchers (`constraints.py`).
+A program is a chain of segments; each segment has one grammar, and what was written so far decides the
+next. That is how a name that was used is no longer offered, and how a relation can only join names that
+were just written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """Any text without control tokens, up to the model's own end."""
+
+    max_chars: int = 0
+    """Most characters; 0 leaves the bound to the token budget."""
+
+    kind: Literal["free"] = "free"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """One segment named `text` under a grammar in llguidance's Lark dialect."""
+
+    lark: str
+    """The grammar; must have a rule `start`."""
+
+    kind: Literal["grammar"] = "grammar"
+
+
+@dataclass(frozen=True)
+class JsonSchema:
+    """One segment named `json`: compact JSON that fits a schema."""
+
+    schema: dict[str, Any]
+    """A JSON schema within what llguidance supports."""
+
+    kind: Literal["json"] = "json"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One segment named `choice`: exactly one of the options."""
+
+    options: tuple[str, ...]
+    """Non-empty, distinct."""
+
+    kind: Literal["choice"] = "choice"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a record."""
+
+    name: str
+    """For the reader of the result."""
+
+    form: Literal["new", "used", "choice", "text", "pattern"]
+    """`new`: one of `values` that no record has used in a `new` field before; `used`: one of the names
+    that records before wrote in their `new` fields; `choice`: one of `values`; `text`: free text without
+    delimiter characters; `pattern`: the regular expression `pattern`."""
+
+    values: tuple[str, ...] = ()
+    """Options of `new` and `choice`."""
+
+    max_chars: int = 200
+    """Bound of `text`."""
+
+    pattern: str = ""
+    """Bound of `pattern`."""
+
+    upper: bool = False
+    """For `new` and `used`: written in capitals, as GraphRAG's records are."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One kind of record."""
+
+    tag: str
+    """First field, literal: `entity`, `relationship`."""
+
+    fields: tuple[Field, ...]
+    """The other fields, in order. The two `used` fields of a record name different things, and no
+    unordered pair of them is written twice."""
+
+    maximum: int
+    """Most records of this kind."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Delimited records, kind after kind, then the completion mark; each record is one or more segments
+    named by its tag (a record's segments are joined in the result), the mark is a segment `complete`."""
+
+    kinds: tuple[Record, ...]
+    """In the order in which they are written; a later kind may begin at any border of an earlier one."""
+
+    tuple_delimiter: str = "<|>"
+    """Between fields."""
+
+    record_delimiter: str = "##"
+    """Behind each record."""
+
+    completion_delimiter: str = "<|COMPLETE|>"
+    """Behind the last."""
+
+    quoted_tags: bool = False
+    """Whether tags stand in double quotes, as in GraphRAG's form."""
+
+    taken: tuple[str, ...] = ()
+    """Names that count as written before the first record (gleaning); usable in `used` fields."""
+
+    taken_pairs: tuple[tuple[str, str], ...] = ()
+    """Pairs that count as written."""
+
+    kind: Literal["records"] = "records"
+
+
+@dataclass(frozen=True)
+class CitedText:
+    """An answer: a segment `body` with marks such as [2], then a segment `sources`, a list of numbers.
+
+    Only the numbers 1 to `sources` can be written in either. The body may instead end with `refusal`,
+    after which no sources are written.
+    """
+
+    sources: int
+    """How many numbered sources the prompt holds; at least 1."""
+
+    max_sources: int = 5
+    """Most numbers in the list."""
+
+    heading: str = "\n\n### References\n"
+    """Literal text between body and list."""
+
+    refusal: str = "[no-context]"
+    """Mark that ends a refusal; empty where refusing is not allowed."""
+
+    marks: tuple[str, ...] = ()
+    """Other bracketed marks that the body may hold, for example `[General Knowledge]`."""
+
+    max_chars: int = 4000
+    """Most characters of the body."""
+
+    kind: Literal["cited"] = "cited"
+
+
+Program = FreeText | Grammar | JsonSchema | Choice | Records | CitedText
+
+
+def to_dict(program: Program) -> dict[str, Any]:
+    """The program as JSON-ready data."""
+    return asdict(program)
+
+
+def from_dict(data: dict[str, Any]) -> Program:
+    """Undo `to_dict`.
+
+    Raises `ValueError` for an unknown kind.
+    """
+    kind = data.get("kind")
+    if kind == "free":
+        return FreeText(max_chars=int(data["max_chars"]))
+    if kind == "grammar":
+        return Grammar(lark=str(data["lark"]))
+    if kind == "json":
+        return JsonSchema(schema=dict(data["schema"]))
+    if kind == "choice":
+        return Choice(options=tuple(data["options"]))
+    if kind == "cited":
+        return CitedText(**{**data, "marks": tuple(data["marks"])})
+    if kind == "records":
+        kinds = tuple(
+            Record(
+                tag=record["tag"],
+                fields=tuple(Field(**{**f, "values": tuple(f["values"])}) for f in record["fields"]),
+                maximum=record["maximum"],
+            )
+            for record in data["kinds"]
+        )
+        pairs = tuple((pair[0], pair[1]) for pair in data["taken_pairs"])
+        return Records(**{**data, "kinds": kinds, "taken": tuple(data["taken"]), "taken_pairs": pairs})
+    raise ValueError(f"unknown program kind {kind!r}")
