@@ -1,0 +1,1 @@
+"""Widgets of the terminal application, one pane a module."""

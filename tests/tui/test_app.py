@@ -1,0 +1,176 @@
+"""The application as a whole: its first screen, its sizes, its way out."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.command import CommandPalette
+from textual.widgets import Input, OptionList
+
+from localrag.engine.scripted import ScriptedModel
+from localrag.engine.types import Event, GenerationRequest
+from localrag.kb import KnowledgeBase
+from localrag.tui import app as app_module
+from localrag.tui.screens.help import HelpScreen
+from localrag.tui.screens.main import MainScreen
+from localrag.tui.screens.opening import OpeningScreen
+from localrag.tui.widgets.conversation import CitationList
+from tests.tui.support import ask, library, main_screen, running, screen_text, sees, until
+
+
+async def test_without_a_file_the_folder_is_listed_and_one_opens(tmp_path: Path) -> None:
+    library(tmp_path)
+    async with running(None, folder=tmp_path) as (app, pilot):
+        await sees(pilot, "small.localrag")
+        assert app.screen.query_one(OptionList).has_focus
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await sees(pilot, "harbour.md")
+        assert main_screen(app).question.has_focus
+
+
+async def test_a_name_creates_a_knowledge_base(tmp_path: Path) -> None:
+    async with running(None, folder=tmp_path) as (app, pilot):
+        await sees(pilot, "There is no knowledge base in")
+        assert app.screen.query_one(Input).has_focus
+        await pilot.press("enter")
+        await sees(pilot, "Type a name.")
+        await pilot.press(*"notes", "enter")
+        await sees(pilot, "This knowledge base is empty")
+        assert main_screen(app).session.path == tmp_path / "notes.localrag"
+    with KnowledgeBase.open(tmp_path / "notes.localrag") as kb:
+        assert kb.status().documents == ()
+
+
+@pytest.mark.parametrize(("name", "said"), [("gone.localrag", "gone.localrag"), ("texts.txt", "texts.txt")])
+async def test_a_file_that_cannot_be_opened_leads_back_to_the_list(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    (tmp_path / "texts.txt").write_text("This is no knowledge base at all. " * 100)
+    async with running(tmp_path / name, folder=tmp_path, size=(140, 40)) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+        await sees(pilot, said)
+        assert app.session is None
+        await pilot.press(*"fresh", "enter")
+        await sees(pilot, "This knowledge base is empty")
+
+
+@pytest.mark.parametrize("size", [(140, 40), (60, 20)])
+async def test_every_size_shows_documents_question_and_status(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with running(library(tmp_path, indexed=True), size=(80, 24)) as (app, pilot):
+        turn = await ask(pilot, app, "Who repaired the harbour bridge?")
+        await until(pilot, lambda: turn.query(CitationList))
+        await pilot.resize_terminal(*size)
+        await sees(pilot, "Engine idle")
+        await sees(pilot, "Documents (3)")
+        await sees(pilot, "Ask a question")
+        screen = main_screen(app)
+        assert screen.has_class("-narrow") == (size[0] < 76)
+        documents, asking = screen.documents.region, screen.query_one("#asking").region
+        if size[0] < 76:
+            assert documents.bottom <= asking.y
+            assert documents.width == size[0]
+        else:
+            assert documents.right <= asking.x
+        assert asking.height >= 4
+        assert screen.question.region.width > 20
+        await pilot.press(*"And?")
+        await sees(pilot, "And?")
+
+
+async def test_a_tiny_terminal_leaves_the_room_to_the_question(tmp_path: Path) -> None:
+    async with running(library(tmp_path, indexed=True), size=(80, 24)) as (app, pilot):
+        turn = await ask(pilot, app, "Who repaired the harbour bridge?")
+        await until(pilot, lambda: turn.query(CitationList))
+        await pilot.resize_terminal(40, 12)
+        await sees(pilot, "Ask a question")
+        assert not main_screen(app).documents.display
+        await pilot.press("f2")
+        await sees(pilot, "Documents (3)")
+        await pilot.resize_terminal(2, 2)
+        await pilot.pause(0.1)
+        await pilot.resize_terminal(80, 24)
+        await sees(pilot, "Engine idle")
+
+
+async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
+    async with running(library(tmp_path)) as (app, pilot):
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await sees(pilot, "Type a question and press enter")
+        assert "ctrl+q, f10" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        main_screen(app).documents.table.focus()
+        await pilot.press("question_mark")
+        await sees(pilot, "Every document with its state")
+
+
+async def test_the_palette_names_every_action(tmp_path: Path) -> None:
+    async with running(library(tmp_path)) as (app, pilot):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert titles[:3] == ["Help", "Quit", "Theme"]
+        assert {"Index", "Add", "Stop the answer", "New conversation", "Documents"} <= set(titles)
+        for key in ("ctrl+p", "f9"):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, MainScreen))
+
+
+async def test_it_is_readable_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with running(library(tmp_path)) as (app, pilot):
+        await sees(pilot, "waiting")
+        assert app.no_color
+
+
+class StuckModel(ScriptedModel):
+    """Never comes back, not even when it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.release = threading.Event()
+
+    def stream(self, request: GenerationRequest) -> Iterator[Event]:
+        """Wait for the end of the test."""
+        self.begun.set()
+        self.release.wait(20)
+        yield from super().stream(request)
+
+
+async def test_the_way_out_is_open_even_if_a_thread_is_stuck(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_module, "CLOSE_SECONDS", 0.6)
+    model = StuckModel()
+    try:
+        async with running(library(tmp_path), model) as (app, pilot):
+            await ask(pilot, app, "Who repaired the harbour bridge?")
+            await until(pilot, model.begun.is_set)
+            started = time.monotonic()
+            await pilot.press("ctrl+q")
+            while app.is_running and time.monotonic() - started < 8:
+                await asyncio.sleep(0.02)
+            assert not app.is_running
+            assert time.monotonic() - started < 3
+            assert model.closed
+    finally:
+        model.release.set()
+
+
+async def test_ctrl_q_ends_at_once_when_nothing_goes_on(tmp_path: Path) -> None:
+    async with running(library(tmp_path)) as (app, pilot):
+        await sees(pilot, "harbour.md")
+        await pilot.press("ctrl+q")
+        started = time.monotonic()
+        while app.is_running and time.monotonic() - started < 8:
+            await asyncio.sleep(0.02)
+        assert time.monotonic() - started < 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["small.localrag", "texts"]
