@@ -1,0 +1,1 @@
+"""From a chunk's text to the entities and relations in it."""

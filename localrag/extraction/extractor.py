@@ -1,0 +1,201 @@
+"""One chunk's extraction: what the model is asked, and what its answer means.
+
+What is read depends on the chunk and the settings alone. Names are spans of the chunk: the grammar offers
+no others, and an engine that writes without a grammar has them rejected here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from localrag.engine.types import Generation, GenerationRequest, Message
+from localrag.errors import SettingsError
+from localrag.extraction.candidates import find_candidates
+from localrag.extraction.program import Limits, records_program
+from localrag.extraction.spans import clean, locate, one_line
+from localrag.extraction.types import TypeWords, type_words
+from localrag.extraction.wire import Delimiters, EntityRecord, Records, RelationRecord, parse
+from localrag.graph.names import fold
+from localrag.prompts import Prompt, load
+from localrag.settings import ExtractionSettings
+from localrag.store.rows import ChunkRow, EntityMention, Reading, Reject, RelationMention
+
+TASK = "extraction"
+"""Name of the task in requests and in the journal."""
+
+_PROFILES = ("lightrag",)
+_PROMPT_LANGUAGES = ("en", "zh")
+_MAX_KEYWORDS, _MAX_KEYWORD_WORDS = 5, 4
+_KEYWORD_BORDER = re.compile(r"[,;，；、]")
+
+_LANGUAGES_IN_ENGLISH = {
+    "ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew",
+    "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+    "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian",
+    "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+
+
+class Extractor:
+    """Makes requests for chunks and readings from their results; has no state, so threads may share it."""
+
+    def __init__(self, settings: ExtractionSettings, directory: Path | None = None) -> None:
+        """Load the prompts of the settings' profile, from `directory` or from those that ship.
+
+        Raises `PromptError` for a missing or damaged prompt and `SettingsError` for a setting that has no
+        meaning.
+        """
+        if settings.profile not in _PROFILES:
+            raise SettingsError(
+                f"There is no extraction profile {settings.profile!r}.", f"Profiles: {', '.join(_PROFILES)}."
+            )
+        if settings.language not in ("auto", *_PROMPT_LANGUAGES):
+            raise SettingsError(
+                f"extraction.language cannot be {settings.language!r}.", "It is auto, en or zh."
+            )
+        self._settings = settings
+        self._delimiters = Delimiters()
+        self._types = {code: type_words(settings.entity_types, code) for code in _PROMPT_LANGUAGES}
+        self._prompts = {
+            (code, name): load(settings.profile, code, name, directory)
+            for code in _PROMPT_LANGUAGES
+            for name in ("extraction_system", "extraction_examples", "extraction_user")
+        }
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts in use, for the journal."""
+        return tuple(self._prompts.values())
+
+    def names(self, chunk: ChunkRow) -> tuple[str, ...]:
+        """The names that the chunk offers, in order of appearance; without any there is nothing to do."""
+        return tuple(candidate.text for candidate in find_candidates(chunk.text))
+
+    def request(self, chunk: ChunkRow) -> GenerationRequest:
+        """The call that reads a chunk.
+
+        Everything but the chunk's text is shared by all chunks of one language. Control characters of the
+        text, but newline and tab, are blanks in the prompt.
+        """
+        code = self._prompt_language(chunk)
+        inputs = self._inputs(chunk, code)
+        system = self._prompts[code, "extraction_system"]
+        user = self._prompts[code, "extraction_user"]
+        return GenerationRequest(
+            task=TASK,
+            messages=(
+                Message("system", system.pieces(inputs, ("input_text",))),
+                Message("user", user.pieces(inputs, ("input_text",))),
+            ),
+            program=records_program(
+                self.names(chunk), self._types[code].shown, self._limits(code), self._delimiters, code
+            ),
+            max_tokens=self._settings.max_tokens,
+        )
+
+    def read(self, chunk: ChunkRow, generation: Generation) -> tuple[Reading, list[Reject]]:
+        """What a generation says about a chunk, and what of it cannot be stored.
+
+        Every record is in one of the two: parsed = entities + relations + rejects. A generation that was
+        ended by its budget keeps its complete records, the one that was cut off is a reject. After an error
+        or a cancellation the complete records are returned too, with one more reject of kind `generation`
+        that says why; the caller decides whether to store them or to mark the chunk as failed.
+        """
+        records = parse(generation.text, self._delimiters)
+        rejects = list(records.rejects)
+        entities = self._entities(chunk, records, rejects)
+        names = {entity.key for entity in entities}
+        relations = _relations(records, names, rejects)
+        if generation.finish in ("error", "cancelled"):
+            reason = generation.error or "the reading was stopped"
+            rejects.append(Reject("generation", "", reason))
+        return Reading(tuple(entities), tuple(relations)), rejects
+
+    def _entities(self, chunk: ChunkRow, records: Records, rejects: list[Reject]) -> list[EntityMention]:
+        words = self._types[self._prompt_language(chunk)]
+        entities = []
+        for record in records.entities:
+            mention = _mention(chunk.text, record, words)
+            if mention is None:
+                rejects.append(Reject("entity", _shown(record), "the name is not in the text"))
+            else:
+                entities.append(mention)
+        return entities
+
+    def _prompt_language(self, chunk: ChunkRow) -> str:
+        if self._settings.language != "auto":
+            return self._settings.language
+        return "zh" if chunk.language.lower().startswith("zh") else "en"
+
+    def _inputs(self, chunk: ChunkRow, code: str) -> dict[str, str]:
+        words = self._types[code].shown
+        other = words[-1]
+        listed = [word for word in words if word != other] or [other]
+        inputs = {
+            "entity_types": ("、" if code == "zh" else ", ").join(listed),
+            "tuple_delimiter": self._delimiters.fields,
+            "record_delimiter": self._delimiters.records,
+            "completion_delimiter": self._delimiters.completion,
+            "language": self._language(chunk, code),
+            "input_text": clean(chunk.text),
+        }
+        inputs["examples"] = self._prompts[code, "extraction_examples"].render(**inputs)
+        return inputs
+
+    def _language(self, chunk: ChunkRow, code: str) -> str:
+        """The language of descriptions, in words of the prompt's language."""
+        if code == "zh":
+            return "中文"
+        if self._settings.language == "en":
+            return "English"
+        return _LANGUAGES_IN_ENGLISH.get(chunk.language.lower().split("-")[0], "the language of the text")
+
+    def _limits(self, code: str) -> Limits:
+        # A Chinese character says as much as two or three letters and costs about as many tokens as four.
+        width = 2 if code == "zh" else 1
+        return Limits(
+            entities=self._settings.max_entities,
+            relations=self._settings.max_relations,
+            description=max(self._settings.max_description // width, 1),
+        )
+
+
+def keywords(text: str) -> str:
+    """Keywords parted by `, `: blanks folded, each once whatever its case, at most five, no sentences."""
+    found: dict[str, str] = {}
+    for part in _KEYWORD_BORDER.split(text):
+        word = one_line(part).strip(" .。")
+        if word and word.count(" ") < _MAX_KEYWORD_WORDS:
+            found.setdefault(word.casefold(), word)
+    return ", ".join(list(found.values())[:_MAX_KEYWORDS])
+
+
+def _mention(text: str, record: EntityRecord, words: TypeWords) -> EntityMention | None:
+    """The mention that a record means; None if the text does not hold the name."""
+    start, end = locate(text, record.name)
+    if start < 0:
+        return None
+    name = one_line(clean(text[start:end]))
+    return EntityMention(name, fold(name), words.store(record.type), record.description, start, end)
+
+
+def _relations(records: Records, keys: set[str], rejects: list[Reject]) -> list[RelationMention]:
+    relations = []
+    for record in records.relations:
+        source, target = fold(record.source), fold(record.target)
+        if source in keys and target in keys:
+            relations.append(
+                RelationMention(
+                    source, target, keywords(record.keywords), record.description, record.strength
+                )
+            )
+        else:
+            rejects.append(Reject("relation", _shown(record), "an end is not in the text"))
+    return relations
+
+
+def _shown(record: EntityRecord | RelationRecord) -> str:
+    names = [record.name] if isinstance(record, EntityRecord) else [record.source, record.target]
+    return " | ".join([*names, record.description])[:500]
