@@ -1,0 +1,141 @@
+"""`localrag index`: lets the model read what was added, with progress, and stops cleanly."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from localrag.cli import output
+from localrag.cli.add import PARTLY_DONE, add_paths, report_json
+from localrag.cli.invocation import (
+    Invocation,
+    engine_options,
+    json_option,
+    kb_option,
+    pass_invocation,
+)
+from localrag.cli.progress import Bar
+from localrag.cli.stopping import Stop, closing_iterator, stoppable
+from localrag.errors import Cancelled, NothingIndexed
+
+if TYPE_CHECKING:
+    from localrag.indexing import IndexEvent, IndexReport, Progress
+    from localrag.kb import KnowledgeBase
+
+
+@click.command(short_help="Let the model read what was added.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@engine_options
+@kb_option
+@json_option
+@pass_invocation
+def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
+    """Let the model read what was added: it makes vectors, and finds entities and relations.
+
+    PATHs are added first. Every chunk is kept as soon as it is read: ctrl-c stops within a second, and the
+    same command goes on where it stopped. Chunks that failed are tried once more by the next run.
+
+    \b
+    Examples:
+      localrag index
+      localrag index letters/ --threads 4
+    """
+    with invocation.knowledge_base() as kb, stoppable() as stop:
+        result: dict[str, Any] = {}
+        partly = False
+        if paths:
+            added = add_paths(kb, paths, stop, quiet=invocation.json)
+            result["add"] = report_json(added)
+            partly = bool(added.failed)
+        elif not kb.status().documents:
+            raise NothingIndexed("There is nothing to read yet.", "Put texts in: localrag add FILE-OR-FOLDER")
+        report = None if stop.asked else _read(kb, stop, quiet=invocation.json)
+        coverage = kb.status().coverage
+    if invocation.json:
+        output.put_json(result | (asdict(report) if report is not None else {"cancelled": True}))
+    elif report is not None and not report.cancelled:
+        output.say(_summary(report))
+    if stop.asked:
+        read = output.number(coverage.read, "chunk is", "chunks are")
+        output.say(f"Stopped. {read} read and kept, {coverage.total - coverage.read:,} are left.")
+        output.say("The same command goes on from here.")
+        return stop.exit_code
+    return PARTLY_DONE if partly or (report is not None and report.failed) else 0
+
+
+def _read(kb: KnowledgeBase, stop: Stop, *, quiet: bool) -> IndexReport | None:
+    """Run the reading with progress on stderr; None if it ended without a report."""
+    report: IndexReport | None = None
+    with (
+        contextlib.suppress(Cancelled),
+        Bar(quiet=quiet) as bar,
+        closing_iterator(kb.index(cancel=stop.event)) as events,
+    ):
+        board = _Board(bar)
+        for event in events:
+            report = board.show(event) or report
+    return report
+
+
+class _Board:
+    """Turns the events of reading into a bar and lines."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._stage = ""
+
+    def show(self, event: IndexEvent) -> IndexReport | None:
+        """Show one event; returns the report when it is the last."""
+        from localrag import indexing
+
+        if isinstance(event, indexing.Started):
+            if event.chunks_to_read:
+                documents = output.number(event.documents, "document")
+                chunks = output.number(event.chunks_to_read, "chunk")
+                self._bar.note(f"Reading {chunks} of {documents}. Ctrl-c stops; what is read is kept.")
+                self._begin("Reading", event.chunks_to_read)
+                self._bar.update(0, "starting the model")
+        elif isinstance(event, indexing.Embedded):
+            self._begin(f"Vectors of {event.what}", event.total)
+            self._bar.update(event.done)
+        elif isinstance(event, indexing.Progress):
+            self._begin("Reading", event.total)
+            self._bar.update(event.read, _pace(event) or "starting the model")
+        elif isinstance(event, indexing.ChunkFailed):
+            self._bar.note(f"{event.document}: a chunk could not be read: {event.reason}")
+        elif isinstance(event, indexing.Note):
+            self._bar.note(event.text)
+        elif isinstance(event, indexing.Finished):
+            return event.report
+        return None
+
+    def _begin(self, stage: str, total: int) -> None:
+        if stage != self._stage:
+            self._stage = stage
+            self._bar.begin(stage, total)
+
+
+def _pace(event: Progress) -> str:
+    """How fast it goes and how long it will take, as far as that is known."""
+    parts = []
+    if event.chunks_per_minute:
+        parts.append(f"{event.chunks_per_minute:.1f} a minute")
+    elif event.prefill_rate:
+        parts.append(f"{event.prefill_rate:.0f} tokens a second")
+    if event.seconds_left is not None:
+        parts.append(f"about {output.duration(event.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def _summary(report: IndexReport) -> str:
+    if not (report.read or report.failed):
+        return "Everything that was added is read already."
+    text = f"Read {output.number(report.read, 'chunk')} in {output.duration(report.seconds)}."
+    if report.failed:
+        text += f" {output.number(report.failed, 'chunk')} could not be read; the next run tries once more."
+    entities = output.number(report.entities, "entity", "entities")
+    return f"{text} The knowledge base has {entities} and {output.number(report.relations, 'relation')} now."
