@@ -28,7 +28,7 @@
     └── PromptError                   a prompt file is missing or damaged
 
 Exit codes of the command line follow `exit_code`: 1 failure, 2 usage, 3 something is missing that a
-command can bring, 4 busy or read-only, 130 stopped by the person.
+command can bring, 4 busy or read-only, 5 done in part, 130 stopped by the person.
 """
 
 from __future__ import annotations

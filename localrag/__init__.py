@@ -1,0 +1,90 @@
+"""localrag: a knowledge base in one file, read and answered by a model on your own machine.
+
+The public names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from localrag.answering.types import Answer as Answer
+    from localrag.answering.types import Citation as Citation
+    from localrag.errors import Cancelled as Cancelled
+    from localrag.errors import ConstraintError as ConstraintError
+    from localrag.errors import DiskFull as DiskFull
+    from localrag.errors import DocumentError as DocumentError
+    from localrag.errors import EmbeddingSpaceMismatch as EmbeddingSpaceMismatch
+    from localrag.errors import EngineBusy as EngineBusy
+    from localrag.errors import EngineCrashed as EngineCrashed
+    from localrag.errors import EngineError as EngineError
+    from localrag.errors import KnowledgeBaseAmbiguous as KnowledgeBaseAmbiguous
+    from localrag.errors import KnowledgeBaseBusy as KnowledgeBaseBusy
+    from localrag.errors import KnowledgeBaseError as KnowledgeBaseError
+    from localrag.errors import KnowledgeBaseExists as KnowledgeBaseExists
+    from localrag.errors import KnowledgeBaseNotFound as KnowledgeBaseNotFound
+    from localrag.errors import KnowledgeBaseReadOnly as KnowledgeBaseReadOnly
+    from localrag.errors import LocalragError as LocalragError
+    from localrag.errors import ModelError as ModelError
+    from localrag.errors import ModelInvalid as ModelInvalid
+    from localrag.errors import ModelNotFound as ModelNotFound
+    from localrag.errors import NewerFormat as NewerFormat
+    from localrag.errors import NotAKnowledgeBase as NotAKnowledgeBase
+    from localrag.errors import NothingIndexed as NothingIndexed
+    from localrag.errors import PromptError as PromptError
+    from localrag.errors import PromptTooLong as PromptTooLong
+    from localrag.errors import PullFailed as PullFailed
+    from localrag.errors import SettingsError as SettingsError
+    from localrag.errors import UsageError as UsageError
+    from localrag.kb import KnowledgeBase as KnowledgeBase
+
+_ERRORS = (
+    "Cancelled",
+    "ConstraintError",
+    "DiskFull",
+    "DocumentError",
+    "EmbeddingSpaceMismatch",
+    "EngineBusy",
+    "EngineCrashed",
+    "EngineError",
+    "KnowledgeBaseAmbiguous",
+    "KnowledgeBaseBusy",
+    "KnowledgeBaseError",
+    "KnowledgeBaseExists",
+    "KnowledgeBaseNotFound",
+    "KnowledgeBaseReadOnly",
+    "LocalragError",
+    "ModelError",
+    "ModelInvalid",
+    "ModelNotFound",
+    "NewerFormat",
+    "NotAKnowledgeBase",
+    "NothingIndexed",
+    "PromptError",
+    "PromptTooLong",
+    "PullFailed",
+    "SettingsError",
+    "UsageError",
+)
+_HOMES = {
+    "Answer": "localrag.answering.types",
+    "Citation": "localrag.answering.types",
+    "KnowledgeBase": "localrag.kb",
+    **dict.fromkeys(_ERRORS, "localrag.errors"),
+}
+
+__all__ = ["Answer", "Citation", "KnowledgeBase", "__version__", *_ERRORS]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Context in, cited answer out: the request, the stream, and the check of every citation."""

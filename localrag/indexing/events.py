@@ -1,0 +1,141 @@
+"""What an index run tells while it goes on: plain data, each event when the thing it tells of is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Started:
+    """What lies ahead."""
+
+    chunks_to_read: int
+    """Chunks that the model will read."""
+
+    chunks_to_embed: int
+    """Chunks that have no vector yet; 0 without an embedding model."""
+
+    documents: int
+    """Documents that the chunks to read belong to."""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A batch of vectors is stored."""
+
+    done: int
+    """Vectors of this kind made in this run."""
+
+    total: int
+    """How many this run will make."""
+
+    what: str
+    """`chunks`, `entities` or `relations`."""
+
+
+@dataclass(frozen=True)
+class ChunkRead:
+    """A chunk's entities and relations are stored."""
+
+    chunk_id: int
+    """The chunk."""
+
+    document: str
+    """Path of its document as it is stored."""
+
+    ordinal: int
+    """Its place in the document, from 0."""
+
+    entities: tuple[str, ...]
+    """Names found in it, in the order in which they were written."""
+
+    relations: int
+    """Relations stored."""
+
+    rejects: int
+    """Things written by the model and not stored."""
+
+    seconds: float
+    """Wall time of the call; calls run side by side."""
+
+
+@dataclass(frozen=True)
+class ChunkFailed:
+    """A chunk could not be read; the run goes on."""
+
+    chunk_id: int
+    """The chunk."""
+
+    document: str
+    """Path of its document as it is stored."""
+
+    reason: str
+    """Why, for people."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How reading goes; sent a few times a second."""
+
+    read: int
+    """Chunks done in this run, failed ones included."""
+
+    total: int
+    """Chunks that this run will read."""
+
+    prefill_rate: float
+    """Prompt tokens read per second."""
+
+    decode_rate: float
+    """Tokens written per second."""
+
+    chunks_per_minute: float
+    """Measured over the last chunks; 0 until the first is done."""
+
+    seconds_left: float | None
+    """Estimate from the measured rates; None until the model has begun to write."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that the person should know; the run goes on."""
+
+    text: str
+    """One sentence or two."""
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """What a run did."""
+
+    read: int
+    """Chunks read."""
+
+    failed: int
+    """Chunks that could not be read."""
+
+    entities: int
+    """Entities in the file now."""
+
+    relations: int
+    """Relations in the file now."""
+
+    rejects: int
+    """Things written by the model in this run and not stored."""
+
+    seconds: float
+    """Wall time of the run."""
+
+    cancelled: bool
+    """Whether it was stopped; the rest is done by the next run."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The last event."""
+
+    report: IndexReport
+    """What was done."""
+
+
+IndexEvent = Started | Embedded | ChunkRead | ChunkFailed | Progress | Note | Finished

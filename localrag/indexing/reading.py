@@ -1,0 +1,180 @@
+"""Lets the model read the chunks that are pending; each reading is one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from localrag.engine.types import Generation, GenerationRequest, LanguageModel, ProgressEvent
+from localrag.engines import generation_row
+from localrag.errors import Cancelled
+from localrag.extraction.extractor import TASK, Extractor
+from localrag.indexing.events import ChunkFailed, ChunkRead, Progress
+from localrag.indexing.pace import Pace
+from localrag.stopping import stoppable
+from localrag.store.database import Store
+from localrag.store.rows import ChunkRow, GenerationRow, Reading, Reject
+
+AHEAD = 64
+"""Requests that wait for a place in the engine, so that it never waits for the file."""
+
+
+class Feed:
+    """The pending chunks as requests, a few ahead of the engine.
+
+    `refill` and `release` belong to the thread of the store; the engine's thread draws by iterating. Each
+    chunk is drawn once in a run, so one that fails waits for the next run.
+    """
+
+    def __init__(self, store: Store, extractor: Extractor) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._ready: deque[tuple[ChunkRow, GenerationRequest]] = deque()
+        self._drawn: dict[int, tuple[ChunkRow, GenerationRequest]] = {}
+        self._held: set[int] = set()
+        self._next = 0
+        self.nameless: deque[ChunkRow] = deque()
+        """Chunks that name nothing, so that the model need not be asked."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether a request waits to be drawn."""
+        return bool(self._ready)
+
+    def refill(self) -> bool:
+        """Fetch pending chunks until `AHEAD` wait; returns whether anything waits."""
+        if len(self._ready) < AHEAD // 2:
+            # What is held is still pending in the file, so it must be fetched too and passed over.
+            for row in self._store.chunks.pending(len(self._held) + AHEAD):
+                if row.id not in self._held:
+                    self._held.add(row.id)
+                    self._put(row)
+        return bool(self._ready or self.nameless)
+
+    def _put(self, row: ChunkRow) -> None:
+        if self._extractor.names(row):
+            self._ready.append((row, self._extractor.request(row)))
+        else:
+            self.nameless.append(row)
+
+    def begin(self) -> None:
+        """Count drawn requests from 0 again, as each run of the engine does."""
+        self._drawn.clear()
+        self._next = 0
+
+    def __iter__(self) -> Iterator[GenerationRequest]:
+        while self._ready:
+            pair = self._ready.popleft()
+            self._drawn[self._next] = pair
+            self._next += 1
+            yield pair[1]
+
+    def drawn(self, index: int) -> tuple[ChunkRow, GenerationRequest]:
+        """The chunk and the request that were drawn at this place; they are forgotten."""
+        return self._drawn.pop(index)
+
+    def release(self, chunk_id: int) -> None:
+        """The chunk is read and no longer pending in the file."""
+        self._held.discard(chunk_id)
+
+
+class ReadingStage:
+    """The reading of one run."""
+
+    def __init__(
+        self, store: Store, extractor: Extractor, model: LanguageModel, cancel: threading.Event | None
+    ) -> None:
+        self._store = store
+        self._feed = Feed(store, extractor)
+        self._extractor = extractor
+        self._model = model
+        self._cancel = cancel
+        self._paths: dict[int, str] = {}
+        self._prompts: dict[str, str] = {}
+
+    def run(self, total: int, tokens: int) -> Iterator[ChunkRead | ChunkFailed | Progress]:
+        """Read what is pending: about `total` chunks with `tokens` tokens together.
+
+        Raises `Cancelled` and `EngineError`.
+        """
+        pace = Pace(total, tokens)
+        while self._feed.refill():
+            while self._feed.nameless:
+                if self._cancel is not None and self._cancel.is_set():
+                    raise Cancelled("Stopped.", "What was done before is kept.")
+                yield self._nameless(self._feed.nameless.popleft())
+                pace.tick()
+            if self._feed.ready:
+                yield from self._batch(pace)
+
+    def _batch(self, pace: Pace) -> Iterator[ChunkRead | ChunkFailed | Progress]:
+        """One run of the engine; it goes on as long as the feed does."""
+        last = ProgressEvent("prefill", 0, 0, 0.0, 0.0)
+        self._feed.begin()
+        with contextlib.closing(stoppable(self._model.run(self._feed), self._cancel)) as events:
+            for index, event in events:
+                if isinstance(event, ProgressEvent):
+                    last = event
+                    pace.rates(event.prefill_rate, event.decode_rate)
+                elif isinstance(event, Generation) and event.finish != "cancelled":
+                    yield self._finished(*self._feed.drawn(index), event)
+                    pace.tick()
+                    self._feed.refill()
+                else:
+                    continue
+                yield Progress(
+                    read=pace.done,
+                    total=pace.total,
+                    prefill_rate=last.prefill_rate,
+                    decode_rate=last.decode_rate,
+                    chunks_per_minute=pace.per_minute,
+                    seconds_left=pace.seconds_left,
+                )
+
+    def _nameless(self, row: ChunkRow) -> ChunkRead:
+        """A chunk without a single name is read without the model."""
+        skipped = GenerationRow(TASK, "", "", json.dumps({"skipped": "no names"}), 0, 0, 0, "stop", "")
+        return self._record(row, Reading(), skipped, [])
+
+    def _finished(
+        self, row: ChunkRow, request: GenerationRequest, generation: Generation
+    ) -> ChunkRead | ChunkFailed:
+        if generation.finish == "error":
+            return self._failed(row, generation.error or "The engine gave no reason.")
+        reading, rejects = self._extractor.read(row, generation)
+        if generation.finish == "length" and not reading.entities:
+            return self._failed(row, f"The model wrote nothing usable in {generation.output_tokens} tokens.")
+        journal_row = generation_row(request, generation, self._prompt(request))
+        return self._record(row, reading, journal_row, rejects)
+
+    def _record(
+        self, row: ChunkRow, reading: Reading, generation: GenerationRow, rejects: Sequence[Reject]
+    ) -> ChunkRead:
+        self._store.graph.record(row.id, reading, generation, rejects)
+        self._feed.release(row.id)
+        names = tuple(entity.name for entity in reading.entities)
+        seconds = generation.milliseconds / 1000
+        path = self._path(row.document_id)
+        return ChunkRead(row.id, path, row.ordinal, names, len(reading.relations), len(rejects), seconds)
+
+    def _failed(self, row: ChunkRow, reason: str) -> ChunkFailed:
+        self._store.chunks.mark_failed(row.id, reason)
+        return ChunkFailed(row.id, self._path(row.document_id), reason)
+
+    def _prompt(self, request: GenerationRequest) -> str:
+        """Hash of the instructions, which are kept once; the chunk's text is in the file anyway."""
+        text = "\n\n".join(
+            "".join(piece.text for piece in message.pieces if piece.shared) for message in request.messages
+        ).strip()
+        if text not in self._prompts:
+            self._prompts[text] = self._store.journal.put_prompt(text)
+        return self._prompts[text]
+
+    def _path(self, document_id: int) -> str:
+        """Path of a document; empty if it was deleted meanwhile."""
+        if document_id not in self._paths:
+            self._paths |= {row.id: row.path for row in self._store.documents.list()}
+        return self._paths.setdefault(document_id, "")

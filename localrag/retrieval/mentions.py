@@ -1,0 +1,87 @@
+"""Finds the entities that a question names, by their keys and without a model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from localrag.graph.names import CJK, fold
+from localrag.store.database import Store
+from localrag.store.function_words import ENGLISH
+from localrag.store.rows import EntityRow, Hit
+
+_TOKEN = re.compile(rf"[{CJK}]+|[\uac00-\ud7a3]+|(?:(?![{CJK}\uac00-\ud7a3])\w)+")
+_UNSPACED = re.compile(rf"[{CJK}]")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_MAX_WORDS = 6
+_MAX_CHARACTERS = 12
+_SEARCHED = 6_000
+
+
+def named_entities(store: Store, question: str, limit: int) -> list[tuple[EntityRow, Hit]]:
+    """Entities whose key is that of a run of words or characters of the question, best first.
+
+    A name inside a longer name that is an entity too does not count. Long and rare names come first. Of a
+    question as long as a document, only the beginning is looked through.
+    """
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for key, span in _keys(question[:_SEARCHED]):
+        spans.setdefault(key, []).append(span)
+    found = store.graph.find_by_keys(spans)
+    taken = [span for row in found for span in spans.get(row.key, ())]
+    hits = []
+    for row in found:
+        free = [span for span in spans.get(row.key, ()) if not _inside_longer(span, taken)]
+        if free:
+            hits.append((row, Hit(row.id, _score(question, free[0], row.mentions))))
+    hits.sort(key=lambda pair: (-pair[1].score, pair[0].id))
+    return hits[:limit]
+
+
+def _keys(question: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Folded runs of the question that may be a name, with their spans."""
+    tokens = [match.span() for match in _TOKEN.finditer(question)]
+    for place, (start, end) in enumerate(tokens):
+        first = question[start:end]
+        ends = [] if _is_function_word(first, leads=place == 0) else [end]
+        ends += [last for _, last in tokens[place + 1 : place + _MAX_WORDS]]
+        if _HANGUL.match(first):
+            # A Korean noun carries its particle as an ending.
+            ends += range(start + 2, end)
+        for last in ends:
+            yield fold(question[start:last]), (start, last)
+        if _UNSPACED.match(first):
+            yield from _within(first, start)
+
+
+def _within(run: str, offset: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Runs of two characters and more inside a text without blanks.
+
+    The whole is folded at once, because its parts are many; forms that change their length are left out.
+    """
+    folded = fold(run)
+    if len(folded) != len(run):
+        return
+    for left in range(len(run) - 1):
+        for right in range(left + 2, min(left + _MAX_CHARACTERS, len(run)) + 1):
+            yield folded[left:right], (offset + left, offset + right)
+
+
+def _is_function_word(word: str, *, leads: bool) -> bool:
+    """`who` is one; `WHO`, and `Will` behind the first word, may be names."""
+    capital = word[:1].isupper() and not leads
+    return word.casefold() in ENGLISH and not capital and not (word.isupper() and len(word) > 1)
+
+
+def _inside_longer(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
+    return any(
+        left <= span[0] and span[1] <= right and right - left > span[1] - span[0] for left, right in others
+    )
+
+
+def _score(question: str, span: tuple[int, int], mentions: int) -> float:
+    name = question[span[0] : span[1]]
+    unspaced = len(_UNSPACED.findall(name))
+    words = unspaced / 2 if unspaced else len(name.split())
+    return words / (1 + math.log1p(mentions))

@@ -1,0 +1,173 @@
+"""The two models of a run: found by the settings, made once, shared by threads, started late."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localrag.catalogue.installed import EmbeddingProfile
+from localrag.engine.programs import CitedText
+from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
+from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engines import Engines, generation_row
+from localrag.errors import ModelInvalid, ModelNotFound
+from localrag.settings import EngineSettings, ModelSettings, Settings
+
+
+class Made:
+    """Stands for a worker and remembers what it was made of."""
+
+    count = 0
+
+    def __init__(self, path: Path, options: EngineOptions, **rest: Any) -> None:
+        type(self).count += 1
+        self.path, self.options, self.rest = path, options, rest
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Workers that are not started, and model files that need not exist; gives what was looked for."""
+    wanted: list[tuple[str, str]] = []
+
+    def find(name: str, role: str) -> Path:
+        wanted.append((name, role))
+        return Path(f"{role}.gguf")
+
+    Made.count = 0
+    monkeypatch.setattr("localrag.engines.find_model", find)
+    monkeypatch.setattr(
+        "localrag.engines.embedding_profile",
+        lambda path: EmbeddingProfile("mean", "query: ", "passage: ", 256),
+    )
+    monkeypatch.setattr("localrag.engine.client.WorkerModel", Made)
+    monkeypatch.setattr("localrag.engine.client.WorkerEmbedder", Made)
+    return wanted
+
+
+def test_given_ones_are_used_as_they_are(workers: list[tuple[str, str]]) -> None:
+    model, embedder = ScriptedModel(), ScriptedEmbedder()
+    engines = Engines(Settings(), model, embedder)
+    assert engines.model is model
+    assert engines.embedder is embedder
+    assert engines.has_model()
+    assert engines.has_embedder()
+    assert workers == []
+
+
+def test_found_by_the_settings_and_made_once(workers: list[tuple[str, str]]) -> None:
+    settings = Settings(
+        models=ModelSettings(chat="big", embed="small"),
+        engine=EngineSettings(threads=3, sequences=4, n_ctx=4096, batch=256, gpu_layers=-1),
+    )
+    engines = Engines(settings)
+    model: Any = engines.model
+    embedder: Any = engines.embedder
+    assert workers == [("big", "chat"), ("small", "embed")]
+    assert (model.path, model.options) == (Path("chat.gguf"), EngineOptions(4096, 4, 3, 256, -1))
+    assert embedder.path == Path("embed.gguf")
+    assert embedder.rest == {"query_prefix": "query: ", "passage_prefix": "passage: ", "limit": 256}
+    assert engines.model is model
+    assert engines.embedder is embedder
+    assert Made.count == 2
+
+
+def test_asking_whether_there_is_one_makes_none(workers: list[tuple[str, str]]) -> None:
+    engines = Engines()
+    assert engines.has_model()
+    assert engines.has_embedder()
+    assert Made.count == 0
+
+
+@pytest.mark.parametrize(
+    "error", [ModelNotFound("Not here.", "Pull it."), ModelInvalid("Broken.", "Pull it.")]
+)
+def test_a_missing_model_is_an_error_only_when_it_is_used(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def nothing(name: str, role: str) -> Path:
+        raise error
+
+    monkeypatch.setattr("localrag.engines.find_model", nothing)
+    engines = Engines()
+    assert not engines.has_model()
+    assert not engines.has_embedder()
+    for use in (lambda: engines.model, lambda: engines.embedder):
+        with pytest.raises(type(error)) as raised:
+            use()
+        assert raised.value is error
+    engines.close()
+
+
+def test_a_model_that_is_pulled_later_is_found(
+    workers: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[Path] = []
+
+    def find(name: str, role: str) -> Path:
+        if not there:
+            raise ModelNotFound("Not here.")
+        return there[0]
+
+    monkeypatch.setattr("localrag.engines.find_model", find)
+    engines = Engines()
+    assert not engines.has_model()
+    there.append(Path("new.gguf"))
+    assert engines.has_model()
+    model: Any = engines.model
+    assert model.path == Path("new.gguf")
+
+
+def test_close_stops_what_was_made_and_may_be_called_twice(workers: list[tuple[str, str]]) -> None:
+    engines = Engines()
+    engines.close()
+    model: Any = engines.model
+    engines.close()
+    engines.close()
+    assert model.closed == 2
+    assert Made.count == 1
+
+
+def test_threads_get_the_same_model(workers: list[tuple[str, str]]) -> None:
+    engines = Engines()
+    barrier = threading.Barrier(8)
+    seen: list[object] = []
+
+    def work() -> None:
+        barrier.wait(10)
+        seen.append(engines.model)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(seen) == 8
+    assert len({id(model) for model in seen}) == 1
+    assert Made.count == 1
+
+
+def test_a_call_becomes_a_row_of_the_journal() -> None:
+    request = GenerationRequest(
+        "answer", (Message("user", (Piece("Who?"),)),), CitedText(2), 50, temperature=0.5, seed=7
+    )
+    generation = Generation("It [1].", (), "stop", 100, 60, 9, 3, 1_234, "sha256:m", "tokens")
+    row = generation_row(request, generation, "prompt")
+    assert (row.task, row.prompt_hash, row.model, row.finish) == ("answer", "prompt", "sha256:m", "stop")
+    assert (row.prompt_tokens, row.output_tokens, row.milliseconds, row.output) == (100, 9, 1_234, "It [1].")
+    assert json.loads(row.parameters) == {
+        "max_tokens": 50,
+        "temperature": 0.5,
+        "seed": 7,
+        "program": "cited",
+        "shared_tokens": 60,
+        "forced_tokens": 3,
+        "tokens_sha256": "tokens",
+    }
