@@ -19,8 +19,28 @@ from localrag.errors import PromptError, SettingsError
 PREFIX = "LOCALRAG_"
 
 
+def _number(default: int, least: int, most: int, *, or_zero: bool = False) -> int:
+    """A whole number within bounds; what lies outside would make the engine fail without a reason."""
+    number: int = field(default=default, metadata={"least": least, "most": most, "or_zero": or_zero})
+    return number
+
+
+class _Section:
+    """A section of the settings, which refuses numbers out of their bounds."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` that says what is allowed."""
+        for item in fields(self):  # type: ignore[arg-type]
+            bounds, value = item.metadata, getattr(self, item.name)
+            if not bounds or (bounds["or_zero"] and value == 0):
+                continue
+            if not bounds["least"] <= value <= bounds["most"]:
+                zero = "0 or " if bounds["or_zero"] else ""
+                raise ValueError(f"{zero}a whole number from {bounds['least']} to {bounds['most']}")
+
+
 @dataclass(frozen=True)
-class ModelSettings:
+class ModelSettings(_Section):
     """Which models are used."""
 
     chat: str = ""
@@ -31,27 +51,27 @@ class ModelSettings:
 
 
 @dataclass(frozen=True)
-class EngineSettings:
+class EngineSettings(_Section):
     """How the engine runs."""
 
-    threads: int = 0
+    threads: int = _number(0, 0, 1024)
     """Threads; 0 takes the physical cores."""
 
-    sequences: int = 0
+    sequences: int = _number(0, 0, 250)
     """Texts read together; 0 chooses by the machine."""
 
-    n_ctx: int = 0
+    n_ctx: int = _number(0, 512, 4_194_304, or_zero=True)
     """Tokens of context over all sequences; 0 chooses by model and memory."""
 
-    batch: int = 512
+    batch: int = _number(512, 32, 8192)
     """Most tokens in one step of the model."""
 
-    gpu_layers: int = 0
+    gpu_layers: int = _number(0, -1, 10_000)
     """Layers put on a GPU where the build has one; -1 all."""
 
 
 @dataclass(frozen=True)
-class ChunkingSettings:
+class ChunkingSettings(_Section):
     """How text is cut."""
 
     size: int = 320
@@ -62,7 +82,7 @@ class ChunkingSettings:
 
 
 @dataclass(frozen=True)
-class ExtractionSettings:
+class ExtractionSettings(_Section):
     """How chunks are read."""
 
     profile: str = "lightrag"
@@ -83,44 +103,44 @@ class ExtractionSettings:
     )
     """Types that an entity may have, besides Other."""
 
-    max_entities: int = 12
+    max_entities: int = _number(12, 1, 200)
     """Most entities in a chunk."""
 
-    max_relations: int = 10
+    max_relations: int = _number(10, 0, 200)
     """Most relations in a chunk."""
 
-    max_description: int = 160
+    max_description: int = _number(160, 1, 1000)
     """Most characters of a description."""
 
-    max_tokens: int = 900
+    max_tokens: int = _number(900, 16, 100_000)
     """Most tokens written for a chunk."""
 
 
 @dataclass(frozen=True)
-class RetrievalSettings:
+class RetrievalSettings(_Section):
     """What is put before the model with a question."""
 
-    passages: int = 5
+    passages: int = _number(5, 1, 1000)
     """Most passages."""
 
-    entities: int = 6
+    entities: int = _number(6, 0, 1000)
     """Most entities."""
 
-    relations: int = 6
+    relations: int = _number(6, 0, 1000)
     """Most relations."""
 
-    context_tokens: int = 1400
+    context_tokens: int = _number(1400, 96, 1_000_000)
     """Most tokens of passages, entities and relations together."""
 
 
 @dataclass(frozen=True)
-class AnsweringSettings:
+class AnsweringSettings(_Section):
     """How answers are written."""
 
-    max_tokens: int = 400
+    max_tokens: int = _number(400, 16, 100_000)
     """Most tokens of an answer."""
 
-    max_citations: int = 5
+    max_citations: int = _number(5, 1, 5)
     """Most entries of the list of references."""
 
     response_type: str = "a few sentences"
@@ -211,13 +231,15 @@ def _set(settings: Settings, section: str, key: str, value: object, origin: str)
         raise SettingsError(
             f"There is no setting {section}.{key} ({origin}).", f"In {section}: {', '.join(names)}."
         )
+    refused = f"{section}.{key} cannot be {value!r} ({origin})."
     try:
         converted = _convert(value, getattr(group, key))
     except (TypeError, ValueError) as error:
-        raise SettingsError(
-            f"{section}.{key} cannot be {value!r} ({origin}).", f"It takes {_type_name(getattr(group, key))}."
-        ) from error
-    changed: dict[str, Any] = {section: replace(group, **{key: converted})}
+        raise SettingsError(refused, f"It takes {_type_name(getattr(group, key))}.") from error
+    try:
+        changed: dict[str, Any] = {section: replace(group, **{key: converted})}
+    except ValueError as error:
+        raise SettingsError(refused, f"It takes {error}.") from error
     return replace(settings, **changed, origins={**settings.origins, f"{section}.{key}": origin})
 
 

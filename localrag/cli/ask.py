@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -10,9 +11,9 @@ import click
 
 from localrag.cli import output
 from localrag.cli.invocation import Invocation, engine_options, json_option, kb_option, pass_invocation
-from localrag.cli.safe import PlainStream, plain
-from localrag.cli.stopping import closing_iterator, stoppable
+from localrag.cli.stopping import stoppable
 from localrag.errors import Cancelled, UsageError
+from localrag.plain import PlainStream, plain
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -58,7 +59,7 @@ def ask(invocation: Invocation, question: tuple[str, ...], mode: str, sources: b
         answer: Answer | None = None
         with (
             _Page(quiet=invocation.json) as page,
-            closing_iterator(kb.stream(text, mode=mode, cancel=stop.event)) as events,
+            contextlib.closing(kb.stream(text, mode=mode, cancel=stop.event)) as events,
         ):
             for event in events:
                 answer = page.show(event) or answer

@@ -19,7 +19,7 @@ from localrag.cli.invocation import (
     pass_invocation,
 )
 from localrag.cli.progress import Bar
-from localrag.cli.stopping import Stop, closing_iterator, stoppable
+from localrag.cli.stopping import Stop, stoppable
 from localrag.errors import Cancelled, NothingIndexed
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _read(kb: KnowledgeBase, stop: Stop, *, quiet: bool) -> IndexReport | None:
     with (
         contextlib.suppress(Cancelled),
         Bar(quiet=quiet) as bar,
-        closing_iterator(kb.index(cancel=stop.event)) as events,
+        contextlib.closing(kb.index(cancel=stop.event)) as events,
     ):
         board = _Board(bar)
         for event in events:

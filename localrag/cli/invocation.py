@@ -53,7 +53,8 @@ class Invocation:
         """The knowledge base's file: the one that was named, else the only one in this folder."""
         from localrag.kb import find_knowledge_base
 
-        return find_knowledge_base(Path.cwd(), self.named_kb())
+        named = self.named_kb()
+        return find_knowledge_base(_folder() if named is None else Path(), named)
 
     @contextlib.contextmanager
     def knowledge_base(self, *, read_only: bool = False) -> Iterator[KnowledgeBase]:
@@ -69,9 +70,25 @@ class Invocation:
                 yield kb
 
 
+def _folder() -> Path:
+    """The folder that the command runs in. Raises `KnowledgeBaseNotFound` if it was deleted meanwhile."""
+    from localrag.errors import KnowledgeBaseNotFound
+
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise KnowledgeBaseNotFound(
+            "The folder that this command runs in was deleted.",
+            "Go to another folder, or name the knowledge base in full with --kb FILE.",
+        ) from error
+
+
 def _set_kb(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
-    if value is not None:
-        context.ensure_object(Invocation).kb = value
+    if value is None:
+        return
+    if not value.name:
+        raise click.BadParameter("a file name is needed, such as notes.localrag.", context, parameter)
+    context.ensure_object(Invocation).kb = value
 
 
 def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -16,6 +16,7 @@ from localrag import __version__
 from localrag.cli import output
 from localrag.cli.add import add
 from localrag.cli.ask import ask
+from localrag.cli.bench import bench
 from localrag.cli.doctor import doctor
 from localrag.cli.index import index
 from localrag.cli.init import init
@@ -29,7 +30,7 @@ TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
 
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
-    ("What is there", ("status", "models", "doctor")),
+    ("What is there", ("status", "models", "doctor", "bench")),
 )
 
 _EPILOG = """\b
@@ -171,7 +172,7 @@ def cli(context: click.Context, invocation: Invocation) -> None:
     run(invocation.named_kb(), invocation.settings())
 
 
-for _command in (init, add, index, ask, status, models, doctor):
+for _command in (init, add, index, ask, status, models, doctor, bench):
     cli.add_command(_command)
 
 

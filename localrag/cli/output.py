@@ -1,11 +1,12 @@
 """Where words go: data to stdout, talk to stderr, one JSON document for programs, tables for people.
 
-Everything printed here passes `safe.plain` or JSON's own escapes. Rich is imported when a table or a bar is
-drawn, not before.
+Everything printed here passes `plain` or JSON's own escapes. Rich is imported when a table or a bar is drawn,
+not before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from localrag.cli.safe import plain
+from localrag.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +63,9 @@ def show_error(kind: str, message: str, hint: str, *, as_json: bool) -> None:
         print(f"  {plain(hint)}", file=sys.stderr)
     sys.stderr.flush()
     if as_json:
-        put_json({"error": {"kind": kind, "message": message, "hint": hint}})
+        # stdout may be what failed: a full disk behind it, a reader that went away.
+        with contextlib.suppress(OSError):
+            put_json({"error": {"kind": kind, "message": message, "hint": hint}})
 
 
 def put_table(

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from localrag.cli import output
-from localrag.cli.safe import plain
+from localrag.plain import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -10,11 +10,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TypeVar
 
 from localrag.cli import output
-
-Item = TypeVar("Item")
 
 INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -64,17 +61,6 @@ def stoppable(message: str = "Stopping; what is done is kept. Ctrl-c again ends 
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def closing_iterator(items: Iterator[Item]) -> Iterator[Iterator[Item]]:
-    """`items`, closed at the end of the block, so that a generator stops its work at once."""
-    try:
-        yield items
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
 
 
 def _write(data: bytes) -> None:

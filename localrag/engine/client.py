@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ class _Worker:
         with self._lock:
             if self._process is None or not self._process.alive:
                 self._process = WorkerProcess(self._start)
+                self._process.wait_ready()
             return self._process
 
     @property
@@ -69,7 +70,10 @@ class _Worker:
             return self._process if self._process is not None and self._process.alive else None
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop it; one that is still loading is ended at once, and the call that waits for it fails."""
+        loading = self._process
+        if loading is not None and not loading.description:
+            loading.kill()
         with self._lock:
             if self._process is not None:
                 self._process.stop()
@@ -137,7 +141,7 @@ class WorkerModel:
                 raise EngineCrashed(run.crashed, "Ask again.") if run.crashed else EngineError(event.error)
             yield event
 
-    def run(self, requests: Iterable[GenerationRequest]) -> Iterator[tuple[int, Event]]:
+    def run(self, requests: Iterable[GenerationRequest]) -> Generator[tuple[int, Event]]:
         """Many requests in one batch; yields (index, event) as they come, progress with index -1."""
         return _Run(self._worker, requests).events()
 
@@ -161,7 +165,7 @@ class _Run:
         self.crashed = ""
         """Why the worker died, if it did."""
 
-    def events(self) -> Iterator[tuple[int, Event]]:
+    def events(self) -> Generator[tuple[int, Event]]:
         """Send, wait, hand on, until all is done."""
         try:
             while True:

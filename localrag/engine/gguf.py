@@ -84,6 +84,9 @@ class GgufInfo:
     kv_heads: int
     """Key and value heads (the most of any layer); `heads` if not said."""
 
+    head_size: int
+    """Numbers that a head keeps of a token; 0 if neither they nor width and heads are said."""
+
     vocabulary: int
     """Number of tokens."""
 
@@ -223,6 +226,7 @@ def _describe(
         if key.startswith(f"{architecture}.")
     }
     heads = _number(own, "attention.head_count")
+    width = _number(own, "embedding_length")
     pooling = POOLING.get(_number(own, "pooling_type"))
     encoder = architecture in ENCODERS or own.get("attention.causal") is False
     template = metadata.get("tokenizer.chat_template")
@@ -237,10 +241,12 @@ def _describe(
         parameters=weights,
         quantisation=_quantisation(metadata, types),
         context_length=_number(own, "context_length"),
-        embedding_length=_number(own, "embedding_length"),
+        embedding_length=width,
         layers=_number(own, "block_count"),
         heads=heads,
         kv_heads=_number(own, "attention.head_count_kv") or heads,
+        # Some models have heads that are wider than their share of the width.
+        head_size=_number(own, "attention.key_length") or width // max(heads, 1),
         vocabulary=_length(metadata.get("tokenizer.ggml.tokens")) or _number(own, "vocab_size"),
         tokenizer=printable(_text(metadata, "tokenizer.ggml.model")),
         chat_template=template if isinstance(template, str) and template.strip() else None,

@@ -109,6 +109,9 @@ class Job:
         token = self._matcher.choose(logits, self.request.temperature, self._rng)
         if token in self._vocabulary.ends:
             self._end_of_segment()
+            if not self.finish and not self.pending:
+                # The end itself is not decoded, so the same scores choose what the next segment begins with.
+                self.feed(logits)
             return
         self._write(token, forced=False)
         for extra in self._matcher.accept(token):

@@ -27,10 +27,7 @@ class WorkerProcess:
     """A running worker. Messages with an `id` go to the queue that asked for it."""
 
     def __init__(self, start: Message) -> None:
-        """Start a worker and wait until its model is loaded.
-
-        Raises the error that the worker reports, or `EngineCrashed` if it dies or hangs while loading.
-        """
+        """Start a worker; it can be spoken to after `wait_ready`."""
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         # libgomp's threads spin at barriers: one other busy process would cost most of the speed.
         environment.setdefault("GOMP_SPINCOUNT", "1000")
@@ -51,26 +48,33 @@ class WorkerProcess:
         self._dead = threading.Event()
         self._last_words: deque[str] = deque(maxlen=20)
         self._ready: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self.description: Message = {}
+        """What the worker says of its model; empty until it is loaded."""
         threading.Thread(target=self._listen, daemon=True, name="engine-listener").start()
         threading.Thread(target=self._drain, daemon=True, name="engine-stderr").start()
-        try:
-            self._writer.send(start)
-        except OSError as error:
-            raise EngineCrashed(self.reason()) from error
-        self.description = self._wait_ready()
+        # A worker that died at once is noticed by `wait_ready`.
+        self.send(start)
 
-    def _wait_ready(self) -> Message:
+    def wait_ready(self) -> None:
+        """Wait until the model is loaded.
+
+        Raises the error that the worker reports, or `EngineCrashed` if it dies, hangs or is ended while
+        loading.
+        """
         try:
             message = self._ready.get(timeout=_START_SECONDS)
         except queue.Empty:
             self.kill()
             raise EngineCrashed(f"The engine was not ready after {_START_SECONDS:.0f} seconds.") from None
+        except BaseException:
+            self.kill()
+            raise
         if message["event"] == "failed":
             self.stop()
             raise _error_named(message["kind"], message["message"], message["hint"])
         if message["event"] == "gone":
             raise EngineCrashed(self.reason(), "Run localrag doctor; it tests the build.")
-        return message
+        self.description = message
 
     @property
     def alive(self) -> bool:
@@ -142,6 +146,8 @@ class WorkerProcess:
                 try:
                     answer = waiting.get(timeout=_LONGEST_WAIT)
                 except queue.Empty:
+                    # The next call gets a fresh worker instead of this one.
+                    self.kill()
                     raise EngineCrashed("The engine does not answer.") from None
         finally:
             self.close(number)
@@ -177,20 +183,26 @@ class WorkerProcess:
 
     def _listen(self) -> None:
         stream: Any = self._process.stdout
-        while (message := receive(stream)) is not None:
-            if message["event"] in ("ready", "failed"):
-                self._ready.put(message)
-            elif message["event"] == "progress":
-                self._to_all(message)
-            else:
-                with self._lock:
-                    waiting = self._queues.get(message["id"])
-                if waiting is not None:
-                    waiting.put(message)
-        self._dead.set()
-        self._ready.put(GONE)
-        self._to_all(GONE)
-        stream.close()
+        try:
+            while (message := receive(stream)) is not None:
+                self._hand_on(message)
+        finally:
+            # Whatever ended the listening: nobody may wait for a worker that nobody hears.
+            self._dead.set()
+            self._ready.put(GONE)
+            self._to_all(GONE)
+            stream.close()
+
+    def _hand_on(self, message: Message) -> None:
+        if message["event"] in ("ready", "failed"):
+            self._ready.put(message)
+        elif message["event"] == "progress":
+            self._to_all(message)
+        else:
+            with self._lock:
+                waiting = self._queues.get(message["id"])
+            if waiting is not None:
+                waiting.put(message)
 
     def _to_all(self, message: Message) -> None:
         with self._lock:

@@ -253,11 +253,14 @@ class Scheduler:
         owners: list[tuple[Job | _Prefix, int, int]] = []
         self._attach()
         for job in self._jobs:
-            if job.past >= 0 and not job.reading and len(entries) + len(job.pending) <= self._batch:
-                for offset, token in enumerate(job.pending):
-                    last = offset == len(job.pending) - 1
+            if job.past >= 0 and not job.reading and len(entries) < self._batch:
+                # A long forced run may take several steps; only its end has scores.
+                written = job.pending[: self._batch - len(entries)]
+                asks = len(written) == len(job.pending)
+                for offset, token in enumerate(written):
+                    last = asks and offset == len(written) - 1
                     entries.append(Entry(token, job.past + offset, job.sequence, last))
-                owners.append((job, len(job.pending), len(entries) - 1))
+                owners.append((job, len(written), len(entries) - 1 if asks else -1))
         room = self._batch - len(entries)
         if owners:
             room = min(room, _SLICE)

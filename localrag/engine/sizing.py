@@ -33,8 +33,7 @@ class Size:
 def cache_bytes_per_token(info: GgufInfo) -> int:
     """Bytes of 16-bit KV cache that one token takes."""
     heads = info.kv_heads or info.heads or 1
-    head_size = info.embedding_length // max(info.heads or 1, 1)
-    return 2 * 2 * (info.layers or 1) * heads * max(head_size, 1)
+    return 2 * 2 * (info.layers or 1) * heads * max(info.head_size, 1)
 
 
 def choose(info: GgufInfo, *, n_ctx: int = 0, sequences: int = 0, threads: int = 0) -> Size:
@@ -53,7 +52,7 @@ def choose(info: GgufInfo, *, n_ctx: int = 0, sequences: int = 0, threads: int =
     fitting = max(min(wanted, room), min(_SMALLEST_CONTEXT, info.context_length or _SMALLEST_CONTEXT))
     if not sequences and fitting < wanted:
         chosen_sequences = max(1, (fitting - _PREFIX_TOKENS) // _TOKENS_PER_SEQUENCE)
-    return Size(fitting // 256 * 256, chosen_sequences, chosen_threads)
+    return Size(max(fitting // 256, 1) * 256, chosen_sequences, chosen_threads)
 
 
 def memory_mb() -> int:

@@ -80,17 +80,11 @@ class ChatTemplate:
         turns = self._turns(messages)
         try:
             return self._fill(turns)
-        except TemplateError:
+        except ModelInvalid:
             # Some templates know no system role.
             if len(turns) > 1 and turns[0]["role"] == "system":
-                joined = [
-                    {"role": "user", "content": f"{turns[0]['content']}\n\n{turns[1]['content']}"},
-                    *turns[2:],
-                ]
-                try:
-                    return self._fill(joined)
-                except TemplateError as error:
-                    raise ModelInvalid(f"The model's chat template cannot be filled: {error}.") from error
+                first = {"role": "user", "content": f"{turns[0]['content']}\n\n{turns[1]['content']}"}
+                return self._fill([first, *turns[2:]])
             raise
 
     def _turns(self, messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -113,7 +107,11 @@ class ChatTemplate:
             # Models that think aloud are told not to: the thoughts could not pass a grammar.
             "enable_thinking": False,
         }
-        return self._template.render(values)
+        try:
+            return self._template.render(values)
+        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            # A template is a small program of the model's maker, and can fail as any program.
+            raise ModelInvalid(f"The model's chat template cannot be filled: {error}.") from error
 
 
 def _refuse(message: str) -> None:

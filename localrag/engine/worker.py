@@ -40,6 +40,8 @@ def main() -> int:
         writer.send(
             {"event": "failed", "message": error.message, "hint": error.hint, "kind": type(error).__name__}
         )
+        # Behind the start nobody waits for that message; then these are the last words in the reason.
+        print(error.message, file=sys.stderr, flush=True)
         return 1
     return 0
 
@@ -107,14 +109,10 @@ class ChatModel:
 
     def submit(self, message: Message) -> None:
         """Render a request and queue it."""
-        messages = [
-            ChatMessage(m["role"], tuple(Piece(p["text"], p["shared"]) for p in m["pieces"]))
-            for m in message["messages"]
-        ]
         self.scheduler.submit(
             JobRequest(
                 id=message["id"],
-                prompt=self.template.render(messages, self.tokenize),
+                prompt=self.template.render(_messages(message), self.tokenize),
                 program=from_dict(message["program"]),
                 max_tokens=max(1, int(message["max_tokens"])),
                 temperature=float(message["temperature"]),
@@ -156,28 +154,40 @@ def _serve_chat(start: Message, stream_in: BinaryIO, writer: Writer) -> None:
 
 def _obey(chat: ChatModel, message: Message, writer: Writer) -> bool:
     """Carry out one message; False ends the worker."""
-    order = message["op"]
-    if order == "generate":
-        try:
-            chat.submit(message)
-        except (LocalragError, ValueError) as error:
-            writer.send({"event": "refused", "id": message["id"], "error": str(error)})
-    elif order == "cancel":
+    if message["op"] == "stop":
+        return False
+    if message["op"] == "cancel":
         chat.scheduler.cancel(message["id"])
-    elif order == "count":
-        counts = [len(chat.tokenize(text, False)) for text in message["texts"]]
-        writer.send({"event": "counted", "id": message["id"], "counts": counts})
-    elif order == "prompt_tokens":
-        messages = [
-            ChatMessage(m["role"], tuple(Piece(p["text"], p["shared"]) for p in m["pieces"]))
-            for m in message["messages"]
-        ]
-        prompt = chat.template.render(messages, chat.tokenize)
-        total = len(prompt.shared) + len(prompt.own)
-        writer.send({"event": "counted", "id": message["id"], "counts": [total]})
-    elif order == "memory":
-        writer.send({"event": "counted", "id": message["id"], "counts": [sizing.memory_mb()]})
-    return bool(order != "stop")
+        return True
+    try:
+        counts = _counts(chat, message)
+    except (LocalragError, ValueError) as error:
+        writer.send({"event": "refused", "id": message["id"], "error": str(error)})
+    else:
+        if counts is not None:
+            writer.send({"event": "counted", "id": message["id"], "counts": counts})
+    return True
+
+
+def _counts(chat: ChatModel, message: Message) -> list[int] | None:
+    """The numbers that a message asks for; None for one that starts work and is answered later."""
+    order = message["op"]
+    if order == "count":
+        return [len(chat.tokenize(text, False)) for text in message["texts"]]
+    if order == "prompt_tokens":
+        prompt = chat.template.render(_messages(message), chat.tokenize)
+        return [len(prompt.shared) + len(prompt.own)]
+    if order == "memory":
+        return [sizing.memory_mb()]
+    chat.submit(message)
+    return None
+
+
+def _messages(message: Message) -> list[ChatMessage]:
+    return [
+        ChatMessage(m["role"], tuple(Piece(p["text"], p["shared"]) for p in m["pieces"]))
+        for m in message["messages"]
+    ]
 
 
 def _serve_embedding(start: Message, stream_in: BinaryIO, writer: Writer) -> None:

@@ -65,6 +65,11 @@ class Extractor:
         }
 
     @property
+    def profile(self) -> str:
+        """The profile of the settings."""
+        return self._settings.profile
+
+    @property
     def prompts(self) -> tuple[Prompt, ...]:
         """The prompts in use, for the journal."""
         return tuple(self._prompts.values())

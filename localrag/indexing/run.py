@@ -26,10 +26,10 @@ def index(
     """Embed and read what is new, then embed the entities and relations found; events come as it happens.
 
     When `cancel` is set it stops within half a second and ends with `Finished` as always.
-    Raises `KnowledgeBaseReadOnly` and `SettingsError` at once; while it is iterated `EmbeddingSpaceMismatch`
-    before anything is done, if the embedding model is another than the file's; `ModelNotFound` if there is
-    something to read and no model, after the vectors; `EngineError` if the engine as a whole fails. What was
-    stored is kept.
+    Raises `KnowledgeBaseReadOnly` and `SettingsError` at once; while it is iterated, before anything is done,
+    `EmbeddingSpaceMismatch` if the embedding model is another than the file's, and `ModelNotFound` or
+    `ModelInvalid` if the settings name one that cannot be had; `ModelNotFound` if there is something to read
+    and no model, after the vectors; `EngineError` if the engine as a whole fails. What was stored is kept.
     """
     if store.read_only:
         raise KnowledgeBaseReadOnly(
@@ -46,6 +46,7 @@ class _Run:
     ) -> None:
         self._store = store
         self._engines = engines
+        self._embedder_named = bool(settings.models.embed)
         # Before anything is done, so that a setting without meaning is told at once.
         self._extractor = Extractor(settings.extraction)
         self._cancel = cancel
@@ -90,12 +91,17 @@ class _Run:
             yield from vectors.run("relation")
 
     def _vectors(self) -> tuple[VectorStage | None, Note | None]:
-        """The vectors' stage, or why there is none: reading is worth it without vectors too."""
+        """The vectors' stage, or why there is none: reading is worth it without vectors too.
+
+        A model that a person named is another matter: a name that fits none is told at once.
+        """
         try:
             return VectorStage(self._store, self._engines.embedder, self._cancel), None
         except Cancelled:
             raise
         except (EngineError, ModelError) as error:
+            if self._embedder_named and isinstance(error, ModelError):
+                raise
             text = f"No vectors are made, so questions will search words and names only. {error}"
             return None, Note(text)
 

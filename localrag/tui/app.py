@@ -18,8 +18,8 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from localrag.plain import plain
 from localrag.settings import Settings
-from localrag.tui.plain import plain
 from localrag.tui.screens.dialogs import Confirm
 from localrag.tui.screens.main import MainScreen
 from localrag.tui.screens.opening import OpeningScreen
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS = 5.0
 """How long stopping may take; then the application ends all the same."""
+
+LAST_RESORT_SECONDS = 2 * CLOSE_SECONDS + 3.0
+"""How long the process may live after the system asked it to end; longer than everything that is bounded."""
 
 _FAULT_SECONDS = 12.0
 _WIDTHS = [(0, "-narrow"), (76, "-medium"), (110, "-wide")]
@@ -88,7 +91,7 @@ class LocalragApp(App[None]):
         if self._signals and sys.platform != "win32":
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(name, self._leave)
+                loop.add_signal_handler(name, self._leave_for, name)
         if self._kb is not None:
             self._open(self._kb, create=False)
         else:
@@ -141,6 +144,16 @@ class LocalragApp(App[None]):
     def _leave_if(self, sure: bool | None) -> None:
         if sure:
             self._leave()
+
+    def _leave_for(self, number: signal.Signals) -> None:
+        """Leave because the system asks; end the process for certain.
+
+        With the terminal gone, Textual waits for ever for its last words to be written.
+        """
+        last_resort = threading.Timer(LAST_RESORT_SECONDS, os._exit, (128 + number,))
+        last_resort.daemon = True
+        last_resort.start()
+        self._leave()
 
     def _leave(self) -> None:
         """Close the session in a thread, and end when that is done or takes too long."""

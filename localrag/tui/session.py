@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from localrag.errors import Cancelled
+from localrag.plain import plain, plain_lines
 from localrag.settings import Settings
 from localrag.tui.messages import (
     AddEnded,
@@ -36,9 +37,8 @@ from localrag.tui.messages import (
     TextRead,
     WentWrong,
 )
-from localrag.tui.plain import plain
 from localrag.tui.words import Fault, IndexState, count
-from localrag.tui.work import Lane, Pieces, ending, in_background
+from localrag.tui.work import Lane, Pieces, in_background
 
 if TYPE_CHECKING:
     from localrag.adding import AddEvent
@@ -157,7 +157,7 @@ class Session:
         def job(kb: KnowledgeBase) -> None:
             text = kb.document_text(document_id)
             more = len(text) - LONGEST_SHOWN
-            shown = plain(text[:LONGEST_SHOWN], lines=True)
+            shown = plain_lines(text[:LONGEST_SHOWN])
             if more > 0:
                 shown += f"\n\n[{count(more, 'more character')} not shown]"
             self._post(TextRead(title, shown))
@@ -207,7 +207,7 @@ class Session:
         def job(kb: KnowledgeBase) -> None:
             report: IndexReport | None = None
             teller = IndexTeller(self._post)
-            with contextlib.suppress(Cancelled), ending(kb.index(cancel)) as events:
+            with contextlib.suppress(Cancelled), contextlib.closing(kb.index(cancel)) as events:
                 for event in events:
                     report = teller.tell(event) or report
             self._indexing = None
@@ -273,7 +273,7 @@ class Session:
         self._post(AskStage(number, "Searching"))
         answer: Answer | None = None
         try:
-            with ending(kb.stream(question, mode=MODE, cancel=cancel)) as events:
+            with contextlib.closing(kb.stream(question, mode=MODE, cancel=cancel)) as events:
                 for event in events:
                     if cancel.is_set():
                         break

@@ -10,13 +10,13 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from localrag.errors import LocalragError
-from localrag.tui.plain import plain
+from localrag.plain import plain
 from localrag.tui.words import Fault
 
 T = TypeVar("T")
@@ -129,17 +129,6 @@ def in_background(action: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=run, name="localrag-background", daemon=True)
     thread.start()
     return thread
-
-
-@contextmanager
-def ending(items: Iterator[T]) -> Iterator[Iterator[T]]:
-    """`items`, closed at the end of the block, so that a generator stops its work at once."""
-    try:
-        yield items
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
 
 
 class Pieces:

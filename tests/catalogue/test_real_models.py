@@ -105,7 +105,7 @@ def test_installed_files_are_what_the_catalogue_says(name: str) -> None:
     entry = catalogue().get(name)
     path = settings.models_dir() / entry.file
     if not path.exists():
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"not here: {name} is no model that the tests need")
     inspect(path)
     started = time.process_time()
     info = inspect(path)

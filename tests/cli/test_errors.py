@@ -235,3 +235,8 @@ def test_the_model_that_fails_in_the_middle(run: Run, read_kb: Path, scripted: S
 
 def test_the_group_itself_is_a_click_group() -> None:
     assert cli.name == "localrag"
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_knowledge_base_without_a_name_is_refused(run: Run, name: str) -> None:
+    assert "a file name is needed" in tells(run, 2, "UsageError", "status", "--kb", name)

@@ -130,6 +130,37 @@ def test_a_full_disk_behind_stdout_is_told(long_kb: Path) -> None:
     assert err.splitlines()[0] == "Error: No space left on device."
 
 
+def test_a_full_disk_behind_stdout_is_told_once_to_programs_too(long_kb: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("not here: /dev/full")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        child = start("--kb", str(long_kb), "status", "--json", stdout=full)
+        code, _, err = finish(child)
+    assert code == 1
+    assert err.startswith("Error: No space left on device")
+    assert "Traceback" not in err
+
+
+def test_a_folder_that_was_deleted_is_told_unless_the_file_is_named(long_kb: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1"; rmdir "$1"; shift; exec "$@"'
+    words = ["sh", "-c", script, "sh", str(gone), sys.executable, "-P", "-m", "localrag"]
+    environment = {key: value for key, value in os.environ.items() if key != "LOCALRAG_KB"}
+    result = subprocess.run([*words, "status"], capture_output=True, text=True, env=environment, check=False)
+    assert result.returncode == 3, result.stderr
+    assert "was deleted" in result.stderr
+    gone.mkdir()
+    named = subprocess.run(
+        [*words, "--kb", str(long_kb.absolute()), "status"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert named.returncode == 0, named.stderr
+
+
 def test_closed_streams_do_no_harm(long_kb: Path) -> None:
     program = f"exec {sys.executable} -m localrag status --json >&- 2>&-"
     child = subprocess.run(["sh", "-c", program], check=False, timeout=30)

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from localrag.cli.stopping import closing_iterator, stoppable
+from localrag.cli.stopping import stoppable
 
 TWICE = """
 import os, signal, time
@@ -56,19 +56,3 @@ def test_other_threads_get_an_event_and_no_handler() -> None:
     thread.start()
     thread.join()
     assert seen == [(False, True)]
-
-
-def test_a_generator_is_closed_at_once() -> None:
-    ended = []
-
-    def numbers() -> object:
-        try:
-            yield 1
-            yield 2
-        finally:
-            ended.append(True)
-
-    generator = numbers()
-    with closing_iterator(iter(generator)) as items:  # type: ignore[call-overload]
-        assert next(items) == 1
-    assert ended == [True]

@@ -27,7 +27,7 @@ from localrag.engine.types import (
     Piece,
     TextEvent,
 )
-from localrag.errors import EngineCrashed, ModelInvalid, PromptTooLong
+from localrag.errors import EngineCrashed, EngineError, ModelInvalid, PromptTooLong
 from tests.engine.random_model import build, build_embedder
 
 
@@ -111,7 +111,7 @@ def test_an_urgent_request_passes_a_full_queue(model: WorkerModel) -> None:
     urgent = last(model.stream(ask(program=Choice(("yes",)), priority=INTERACTIVE)))
     assert urgent.text == "yes"
     assert not any(isinstance(event, Generation) for event in [next(background)[1]])
-    background.close()  # type: ignore[attr-defined]
+    background.close()
 
 
 def test_a_prompt_larger_than_the_context_is_refused_with_both_numbers(model: WorkerModel) -> None:
@@ -242,3 +242,63 @@ def test_models_that_cannot_serve_are_refused_with_the_reason(tmp_path: Path) ->
     text.write_text("no model")
     with pytest.raises(ModelInvalid):
         WorkerModel(text).describe()
+
+
+def test_a_template_that_fails_is_an_error_and_no_silence(tmp_path: Path) -> None:
+    template = "{% if messages|length > 1 %}{{ messages[0].content + 1 }}{% endif %}{{ messages[0].content }}"
+    worker = WorkerModel(
+        build(tmp_path / "odd.gguf", template=template), EngineOptions(n_ctx=1024, sequences=1, threads=1)
+    )
+    two = (Message("system", (Piece("Be brief."),)), Message("user", (Piece("Hi"),)), Message("user", ()))
+    try:
+        with pytest.raises(EngineError, match="cannot be filled"):
+            worker.count_prompt(two)
+        [(_, refused)] = [pair for pair in worker.run([ask(messages=two)]) if pair[0] >= 0]
+        assert isinstance(refused, Generation)
+        assert (refused.finish, "cannot be filled" in refused.error) == ("error", True)
+        assert worker.count_prompt(two[1:2]) > 0
+    finally:
+        worker.close()
+
+
+def test_what_is_forced_may_be_longer_than_a_step(random_gguf: Path) -> None:
+    worker = WorkerModel(random_gguf, EngineOptions(n_ctx=1024, sequences=2, threads=1, batch=8))
+    only = "the only thing that can be written " * 3
+    program = Grammar(f'start: "{only}" END\nEND: /[0-9]{{3}}/')
+    try:
+        found = [
+            event.text
+            for _, event in worker.run([ask(program=program, max_tokens=300)] * 3)
+            if isinstance(event, Generation)
+        ]
+    finally:
+        worker.close()
+    assert [text[:-3] for text in found] == [only] * 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe with a name stands for a slow disk")
+def test_closing_does_not_wait_for_a_model_that_loads(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.gguf"
+    os.mkfifo(slow)
+    worker = WorkerModel(slow)
+    errors: list[EngineError] = []
+
+    def load() -> None:
+        try:
+            worker.describe()
+        except EngineError as error:
+            errors.append(error)
+
+    before = set(psutil.Process().children())
+    thread = threading.Thread(target=load)
+    thread.start()
+    while not set(psutil.Process().children()) - before:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    began = time.monotonic()
+    worker.close()
+    thread.join(5)
+    assert time.monotonic() - began < 5
+    assert not thread.is_alive()
+    assert len(errors) == 1
+    assert set(psutil.Process().children()) <= before

@@ -107,6 +107,7 @@ def test_a_chat_model(tmp_path: Path) -> None:
         layers=2,
         heads=4,
         kv_heads=2,
+        head_size=8,
         vocabulary=3,
         tokenizer="gpt2",
         chat_template="{{ messages }}",

@@ -24,7 +24,7 @@ from localrag.indexing import (
     Started,
 )
 from localrag.kb import KnowledgeBase
-from localrag.settings import ExtractionSettings, Settings
+from localrag.settings import ExtractionSettings, ModelSettings, Settings
 from localrag.store.database import Store
 from tests.conftest import reader
 from tests.indexing.helpers import report_of, run
@@ -230,3 +230,14 @@ def test_a_setting_without_meaning_is_told_at_once(waiting: KnowledgeBase) -> No
     ):
         opened.index()
     assert waiting.status().vectors.chunks == 0
+
+
+def test_an_embedding_model_that_was_named_and_is_not_there_is_told(waiting: KnowledgeBase) -> None:
+    settings = Settings(models=ModelSettings(embed="nonexistent"))
+    engines = Engines(settings, model=reader())
+    with (
+        KnowledgeBase.open(waiting.path, settings=settings, engines=engines) as kb,
+        pytest.raises(ModelNotFound, match="nonexistent"),
+    ):
+        list(kb.index())
+    assert waiting.status().coverage.read == 0

@@ -100,3 +100,19 @@ def test_the_terminal_is_given_back(tmp_path: Path, how: str) -> None:
     finally:
         terminal.close()
     assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["small.localrag"]
+
+
+def test_a_terminal_that_goes_away_ends_the_program(tmp_path: Path) -> None:
+    library(tmp_path)
+    terminal = Terminal("--kb", "small.localrag", folder=tmp_path)
+    try:
+        terminal.read_until(b"harbour.md")
+        os.close(terminal.slave)
+        os.close(terminal.master)
+        terminal.process.send_signal(signal.SIGHUP)
+        # Nothing can be written any more; only the last resort ends a program that waits for that.
+        terminal.process.wait(25)
+    finally:
+        if terminal.process.poll() is None:
+            terminal.process.kill()
+            terminal.process.wait()

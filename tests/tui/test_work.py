@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from localrag.errors import DiskFull
 from localrag.tui import work
 from localrag.tui.words import Fault
-from localrag.tui.work import Caught, Lane, Pieces, ending, plain_lane
+from localrag.tui.work import Caught, Lane, Pieces, plain_lane
 
 
 def test_jobs_run_in_order_on_one_daemon_thread_with_their_own_thing() -> None:
@@ -104,21 +104,6 @@ def test_pieces_are_joined_and_none_is_lost() -> None:
     pieces.flush()
     pieces.flush()
     assert sent == ["a", "bc"]
-
-
-def test_ending_closes_a_generator() -> None:
-    closed: list[int] = []
-
-    def numbers() -> Iterator[int]:
-        try:
-            yield 1
-            yield 2
-        finally:
-            closed.append(1)
-
-    with ending(numbers()) as items:
-        assert next(items) == 1
-    assert closed == [1]
 
 
 def test_caught_lets_good_work_pass() -> None:

@@ -12,9 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Checkbox, Input, Static
 
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.messages import PathChecked, send
 from localrag.tui.paths import addable
-from localrag.tui.plain import TYPEABLE, plain
 from localrag.tui.screens.dialogs import Dialog
 from localrag.tui.words import Fault
 from localrag.tui.work import Lane

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from localrag.tui.plain import plain
+from localrag.plain import plain, plain_lines
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Reader(Dialog[None]):
         super().__init__()
         self._title = plain(title)
         self._place = plain(place)
-        self._text = plain(text, lines=True)
+        self._text = plain_lines(text)
 
     def compose(self) -> ComposeResult:
         """Title and keys in the border, place and text inside."""

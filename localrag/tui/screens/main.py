@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from localrag.plain import plain
 from localrag.tui import messages
-from localrag.tui.plain import plain
 from localrag.tui.screens.dialogs import Reader
 from localrag.tui.session import Session
 from localrag.tui.widgets.conversation import CitationList, Conversation

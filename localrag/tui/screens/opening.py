@@ -17,9 +17,9 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.messages import FilesListed, PathChecked, WentWrong, send
 from localrag.tui.paths import FoundFile, chosen_file, knowledge_bases
-from localrag.tui.plain import TYPEABLE, plain
 from localrag.tui.words import Fault, duration, size
 from localrag.tui.work import Lane
 

@@ -18,7 +18,7 @@ from textual.widgets import Markdown, OptionList, Static
 from textual.widgets.markdown import MarkdownStream
 from textual.widgets.option_list import Option
 
-from localrag.tui.plain import plain
+from localrag.plain import plain, plain_lines
 from localrag.tui.words import Fault, duration, share
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class CitationList(OptionList):
     def action_copy(self) -> None:
         """Copy the passage of the chosen source."""
         if self.highlighted is not None:
-            self.app.copy_to_clipboard(plain(self._citations[self.highlighted].text, lines=True))
+            self.app.copy_to_clipboard(plain_lines(self._citations[self.highlighted].text))
             self.notify("The passage was copied.")
 
 
@@ -123,7 +123,7 @@ class Turn(Vertical):
 
     def compose(self) -> ComposeResult:
         """Question, stage, answer and notes; the sources come when the answer is complete."""
-        yield Static(plain(self.question, lines=True), classes="asked", markup=False)
+        yield Static(plain_lines(self.question), classes="asked", markup=False)
         yield Static("Starting", classes="stage", markup=False)
         yield Markdown(classes="answer", parser_factory=harmless_markdown, open_links=False)
         yield Static("", classes="notes", markup=False)
@@ -149,7 +149,7 @@ class Turn(Vertical):
             self.query_one(".stage", Static).display = False
             self._stream = Markdown.get_stream(self.query_one(Markdown))
         self.text += text
-        await self._stream.write(plain(text, lines=True))
+        await self._stream.write(plain_lines(text))
 
     async def complete(self, answer: Answer) -> None:
         """Show the whole answer and its sources."""
@@ -187,7 +187,7 @@ class Turn(Vertical):
         if self._stream is not None:
             await self._stream.stop()
         # Drawn once more as a whole: pieces parsed one by one can leave a block half done.
-        await self.query_one(Markdown).update(plain(without_references(text), lines=True))
+        await self.query_one(Markdown).update(plain_lines(without_references(text)))
 
 
 class Conversation(VerticalScroll):

@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import DataTable, ProgressBar, Static
 
-from localrag.tui.plain import plain
+from localrag.plain import plain
 from localrag.tui.words import IndexState, count, document_state
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from localrag.tui.plain import plain
+from localrag.plain import plain_lines
 
 
 class Question(TextArea):
@@ -69,7 +69,7 @@ class Question(TextArea):
         """Insert what was pasted, without anything that a terminal would obey."""
         event.stop()
         event.prevent_default()
-        self.replace(plain(event.text, lines=True), *self.selection, maintain_selection_offset=False)
+        self.replace(plain_lines(event.text), *self.selection, maintain_selection_offset=False)
 
     def action_submit(self) -> None:
         """Send the question out, unless there is none."""

@@ -24,6 +24,9 @@ _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+TYPEABLE = "[^\x00-\x1f\x7f-\x9f]*"
+"""Regular expression of what a line to type in takes: anything but control characters."""
+
 
 def plain(text: str, *, lines: bool = False) -> str:
     """`text` without anything that a terminal would obey.
@@ -35,6 +38,11 @@ def plain(text: str, *, lines: bool = False) -> str:
     text = _CONTROL.sub("", _LINE_END.sub("\n", text))
     text = _SURROGATE.sub("\ufffd", text)
     return text if lines else " ".join(text.split())
+
+
+def plain_lines(text: str) -> str:
+    """`plain` with its lines and with four blanks for a tab, for screens that lay text out in cells."""
+    return plain(text, lines=True).replace("\t", "    ")
 
 
 class PlainStream:

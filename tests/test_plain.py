@@ -1,4 +1,4 @@
-"""Tests of `localrag.cli.safe`: nothing that others wrote may command the terminal."""
+"""Tests of `localrag.plain`: nothing that others wrote may command the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localrag.cli.safe import PlainStream, plain
+from localrag.plain import PlainStream, plain, plain_lines
 
 HOSTILE = st.sampled_from(list("\x1b[]0;m31A\x07\x9b\x9c\\\r\n \tx(P\x9d中\u202e\ud800"))
 
@@ -30,6 +30,9 @@ HOSTILE = st.sampled_from(list("\x1b[]0;m31A\x07\x9b\x9c\\\r\n \tx(P\x9d中\u202
         ("[red]no markup[/red]", "[red]no markup[/red]"),
         ("中文 名字", "中文 名字"),
         ("ends with \x1b", "ends with"),
+        ("[red]x[/red]\x1b[31m", "[red]x[/red]"),
+        ("bell\x07 and nul\x00", "bell and nul"),
+        ("港口 – naïve 👩\u200d🚀", "港口 – naïve 👩\u200d🚀"),
     ],
 )
 def test_names_become_harmless(text: str, expected: str) -> None:
@@ -38,6 +41,18 @@ def test_names_become_harmless(text: str, expected: str) -> None:
 
 def test_lines_are_kept_on_request() -> None:
     assert plain("one\r\ntwo\rthree\u2028four\tend ", lines=True) == "one\ntwo\nthree\nfour\tend "
+
+
+def test_a_screen_gets_blanks_for_tabs() -> None:
+    assert plain_lines("one\r\ntwo\u2028three\n\n\tfour") == "one\ntwo\nthree\n\n    four"
+
+
+@given(st.text())
+def test_what_a_screen_gets_is_printable_and_stays_the_same(text: str) -> None:
+    shown = plain_lines(text)
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown.replace("\n", ""))
+    assert plain_lines(shown) == shown
+    shown.encode("utf-8")
 
 
 @given(st.text(HOSTILE))

@@ -1,0 +1,1 @@
+"""`localrag bench`: the measures that docs/measurements.md quotes."""
