@@ -155,13 +155,20 @@ class _Addition:
 
     def take(self, file: FoundFile) -> tuple[Outcome, str]:
         """Bring in one file."""
-        known = self._known.get(_full(_root(file), file.relative))
+        document: Document | DocumentError
         try:
             document = reading.read(file.path)
         except DocumentError as error:
-            outcome, reason = self._fail(file, known, error.message)
-        else:
-            outcome, reason = self._store_document(file, known, document)
+            document = error
+        with self._store.transaction():
+            # Looked up once more where it is new: another program may have added it meanwhile.
+            known = self._known.get(_full(_root(file), file.relative)) or self._store.documents.by_path(
+                _root(file), file.relative
+            )
+            if isinstance(document, DocumentError):
+                outcome, reason = self._fail(file, known, document.message)
+            else:
+                outcome, reason = self._store_document(file, known, document)
         self._counts[outcome] = self._counts.get(outcome, 0) + 1
         if outcome == "failed":
             self._failed.append((file.relative, reason))

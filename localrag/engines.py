@@ -124,3 +124,13 @@ def generation_row(request: GenerationRequest, generation: Generation, prompt: s
         finish=generation.finish,
         output=generation.text,
     )
+
+
+def instructions(request: GenerationRequest) -> str:
+    """The part of a prompt that the journal keeps: what is the same for every text and question.
+
+    The rest is documents' text, which is in the file anyway and goes when its document is deleted.
+    """
+    return "\n\n".join(
+        "".join(piece.text for piece in message.pieces if piece.shared) for message in request.messages
+    ).strip()

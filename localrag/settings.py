@@ -184,11 +184,17 @@ def load_settings(
 ) -> Settings:
     """Read the settings of this run.
 
-    `file` defaults to `settings_file()`; one that is not there is no error. `environment` defaults to the
-    process's. `flags` maps `section.name` to a value that the command line gave; None values are ignored.
+    `file` defaults to `settings_file()`; one that is not there is no error, unless the variable
+    LOCALRAG_CONFIG names it. `environment` defaults to the process's. `flags` maps `section.name` to a value
+    that the command line gave; None values are ignored.
     Raises `SettingsError` for an unknown name or a value that does not fit.
     """
     path = settings_file() if file is None else file
+    named = os.environ.get(f"{PREFIX}CONFIG")
+    if file is None and named and (path.is_dir() or not path.exists()):
+        raise SettingsError(
+            f"The settings file {path} is not there.", f"Correct the variable {PREFIX}CONFIG."
+        )
     settings = _apply_file(Settings(), path) if path.is_file() else Settings()
     for name, text in sorted((os.environ if environment is None else environment).items()):
         if name.startswith(PREFIX) and "__" in name:

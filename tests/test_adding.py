@@ -272,3 +272,17 @@ def test_a_read_only_file_takes_nothing(kb: KnowledgeBase, library: Path) -> Non
             opened.add([library])
         assert error.value.exit_code == 4
         assert error.value.hint
+
+
+def test_two_programs_may_add_the_same_folder(empty_kb: KnowledgeBase, library: Path) -> None:
+    """The second one begins after the first has looked what there is."""
+    other = KnowledgeBase.open(empty_kb.path)
+
+    def meanwhile(event: AddEvent) -> None:
+        if event.done == 1:
+            other.add([library])
+
+    with other:
+        report = empty_kb.add([library], on_event=meanwhile)
+    assert (report.added, report.unchanged, report.failed) == (1, 3, ())
+    assert len(empty_kb.status().documents) == len(TEXTS)

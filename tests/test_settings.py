@@ -68,3 +68,12 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(SettingsError, match=r"settings\.toml"):
         load_settings(file, {})
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "."])
+def test_a_settings_file_that_is_named_must_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("LOCALRAG_CONFIG", str(tmp_path / name))
+    with pytest.raises(SettingsError, match="is not there"):
+        load_settings()

@@ -18,7 +18,7 @@ from localrag.answering.support import resting_on
 from localrag.answering.types import AnswerText, Citation, Reading
 from localrag.documents import language
 from localrag.engine.types import Generation, LanguageModel, ProgressEvent, TextEvent
-from localrag.engines import Engines, generation_row
+from localrag.engines import Engines, generation_row, instructions
 from localrag.errors import Cancelled, EngineError, KnowledgeBaseError
 from localrag.retrieval.types import Retrieved
 from localrag.settings import Settings
@@ -131,14 +131,16 @@ class Writing:
             self._references.cite(number)
 
     def _keep(self, prepared: Prepared, generation: Generation) -> None:
-        """Put the call into the journal. An answer is not lost because the file is busy or full."""
+        """Put the call into the journal. An answer is not lost because the file is busy or full.
+
+        Of the prompt only the instructions are kept: the passages are documents' text, which goes when its
+        document is deleted.
+        """
         if self._store.read_only:
             return
-        with contextlib.suppress(KnowledgeBaseError):
-            text = "\n\n".join(message.text for message in prepared.request.messages)
-            with self._store.transaction():
-                prompt = self._store.journal.put_prompt(text)
-                self._store.journal.add_generation(generation_row(prepared.request, generation, prompt))
+        with contextlib.suppress(KnowledgeBaseError), self._store.transaction():
+            prompt = self._store.journal.put_prompt(instructions(prepared.request))
+            self._store.journal.add_generation(generation_row(prepared.request, generation, prompt))
 
 
 def _checked(generation: Generation | None) -> Generation:

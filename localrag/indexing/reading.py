@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from localrag.engine.types import Generation, GenerationRequest, LanguageModel, ProgressEvent
-from localrag.engines import generation_row
+from localrag.engines import generation_row, instructions
 from localrag.errors import Cancelled
 from localrag.extraction.extractor import TASK, Extractor
 from localrag.indexing.events import ChunkFailed, ChunkRead, Progress
@@ -166,9 +166,7 @@ class ReadingStage:
 
     def _prompt(self, request: GenerationRequest) -> str:
         """Hash of the instructions, which are kept once; the chunk's text is in the file anyway."""
-        text = "\n\n".join(
-            "".join(piece.text for piece in message.pieces if piece.shared) for message in request.messages
-        ).strip()
+        text = instructions(request)
         if text not in self._prompts:
             self._prompts[text] = self._store.journal.put_prompt(text)
         return self._prompts[text]

@@ -188,6 +188,13 @@ def test_the_call_is_kept_in_the_journal_with_its_prompt(kb: KnowledgeBase) -> N
     assert kb.status().journal.generations == before + 1
 
 
+def test_an_answers_prompt_keeps_no_text_of_a_document_that_is_deleted(kb: KnowledgeBase) -> None:
+    kb.ask(QUESTION)
+    kb.delete("bridge.md")
+    kb.close()
+    assert b"granite" not in kb.path.read_bytes()
+
+
 def test_a_read_only_file_answers_and_stays_as_it_is(kb: KnowledgeBase) -> None:
     kb.close()
     content = kb.path.read_bytes()

@@ -37,7 +37,7 @@ class Terminal:
             **os.environ,
             "TERM": "xterm-256color",
             "LOCALRAG_CACHE": str(folder / "cache"),
-            "LOCALRAG_CONFIG": str(folder / "none.toml"),
+            "LOCALRAG_CONFIG": os.devnull,
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "localrag", *arguments],
