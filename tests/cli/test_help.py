@@ -37,7 +37,7 @@ def test_the_first_screen_tells_the_way_from_texts_to_answers() -> None:
     listed = text[text.index("From texts to answers") :]
     names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.strip()]
     assert [name for name in names if name in cli.commands] == [
-        *("init", "add", "index", "ask", "status", "models", "doctor")
+        *("init", "add", "index", "ask", "status", "models", "doctor", "bench")
     ]
     assert "Exit codes" in text
 
@@ -58,7 +58,9 @@ def test_every_command_explains_itself_with_an_example(words: tuple[str, ...]) -
     assert all(len(line) <= 100 for line in result.stdout.splitlines())
 
 
-@pytest.mark.parametrize("words", [words for words in ALL if words != ("models",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [words for words in ALL if words not in (("models",), ("bench",))], ids=" ".join
+)
 def test_every_command_has_json(words: tuple[str, ...]) -> None:
     assert "--json" in CliRunner().invoke(cli, [*words, "--help"]).stdout
 

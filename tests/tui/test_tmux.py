@@ -92,9 +92,10 @@ def test_index_ask_and_quit(terminal: Tmux, tmp_path: Path) -> None:
     terminal.wait_for("1911", 300)
     terminal.wait_for("[DC] bridge.txt", 120)
     terminal.press("C-q")
-    # The vectors of what was read are made last; if that is still going on, the application asks.
+    # The vectors of what was read are made last; if that is still going on, the application asks, and the
+    # second time it ends.
     if terminal.comes("Stop and quit", 3):
-        terminal.press("Enter")
+        terminal.press("C-q")
     screen = terminal.wait_for("gone-0", 60)
     assert "harbour bridge repaired" not in screen
     assert sorted(p.name for p in tmp_path.glob("notes*")) == ["notes.localrag"]
