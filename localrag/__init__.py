@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from localrag.errors import PromptError as PromptError
     from localrag.errors import PromptTooLong as PromptTooLong
     from localrag.errors import PullFailed as PullFailed
+    from localrag.errors import RemoteRefused as RemoteRefused
+    from localrag.errors import RemoteUnreachable as RemoteUnreachable
     from localrag.errors import SettingsError as SettingsError
     from localrag.errors import UsageError as UsageError
     from localrag.kb import KnowledgeBase as KnowledgeBase
@@ -66,6 +68,8 @@ _ERRORS = (
     "PromptError",
     "PromptTooLong",
     "PullFailed",
+    "RemoteRefused",
+    "RemoteUnreachable",
     "SettingsError",
     "UsageError",
 )

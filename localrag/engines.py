@@ -1,16 +1,34 @@
-"""Holds the two models of a run, each found by the settings and started at its first use."""
+"""Holds the two models of a run, each found by the settings, here or at a server, and started when used."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from localrag.catalogue.entries import Role
 from localrag.catalogue.installed import embedding_profile, find_model
-from localrag.engine.types import Embedder, EngineOptions, Generation, GenerationRequest, LanguageModel
-from localrag.errors import ModelError
+from localrag.engine.types import (
+    Embedder,
+    EngineOptions,
+    Generation,
+    GenerationRequest,
+    LanguageModel,
+    Pausable,
+)
+from localrag.errors import Cancelled, ModelError, SettingsError
+from localrag.pausing import Pause
 from localrag.settings import Settings
+from localrag.stopping import POLL
 from localrag.store.rows import GenerationRow
+
+if TYPE_CHECKING:
+    from localrag.engine.measuring import Measured
+
+MEASURING = "Measuring this machine (once, about 20 s)..."
+"""Told before the first measurement."""
 
 
 class Engines:
@@ -28,8 +46,29 @@ class Engines:
     ) -> None:
         self._settings = settings or Settings()
         self._lock = threading.RLock()
+        self._measuring = threading.Lock()
         self._model = model
         self._embedder = embedder
+        self.background = Pause()
+        """Whether indexing stands still; switched by `pause_background` and `resume_background`."""
+
+    def pause_background(self) -> None:
+        """Let indexing stand still where it is, while questions are answered. Does not wait."""
+        self.background.pause()
+        self._tell(self._model)
+
+    def resume_background(self) -> None:
+        """Let indexing go on."""
+        self.background.resume()
+        self._tell(self._model)
+
+    def _tell(self, model: object) -> None:
+        """Tell a model that can keep background work in place; with others, indexing hands out nothing."""
+        if isinstance(model, Pausable):
+            if self.background.paused:
+                model.pause_background()
+            else:
+                model.resume_background()
 
     @property
     def model(self) -> LanguageModel:
@@ -37,6 +76,7 @@ class Engines:
         with self._lock:
             if self._model is None:
                 self._model = self._found_model()
+                self._tell(self._model)
             return self._model
 
     @property
@@ -50,12 +90,78 @@ class Engines:
     def has_model(self) -> bool:
         """Whether `model` can be had, without starting it."""
         with self._lock:
-            return self._model is not None or _is_installed(self._settings.models.chat, "chat")
+            if self._model is not None or self._settings.remote.url:
+                return True
+            return _is_installed(self._settings.models.chat, "chat")
 
     def has_embedder(self) -> bool:
         """Whether `embedder` can be had, without starting it."""
         with self._lock:
-            return self._embedder is not None or _is_installed(self._settings.models.embed, "embed")
+            if self._embedder is not None or self._settings.remote.embed_url:
+                return True
+            return _is_installed(self._settings.models.embed, "embed")
+
+    def needs_measuring(self) -> bool:
+        """Whether the language model was never measured on this machine, and the settings want it to be.
+
+        False if there is no model, or one that was given or is in use already.
+        """
+        with self._lock:
+            if self._model is not None or self._settings.engine.tune == "off" or not self._is_local():
+                return False
+        from localrag.engine.measuring import is_due
+
+        try:
+            return is_due(find_model(self._settings.models.chat, "chat"), self.options())
+        except ModelError:
+            # Who needs the model is told when it is started.
+            return False
+
+    def measure(
+        self, tell: Callable[[str], None] = lambda text: None, cancel: threading.Event | None = None
+    ) -> Measured:
+        """Measure the language model on this machine and keep the result; `tell` hears of every step.
+
+        Raises `Cancelled` when `cancel` is set, and as starting the model does. Takes half a minute at most,
+        the loading of a large model not counted.
+        """
+        from localrag.engine.measuring import measure
+
+        path = find_model(self._settings.models.chat, "chat")
+        return measure(path, self.options(), tell=tell, cancel=cancel)
+
+    def measure_first(
+        self, tell: Callable[[str], None] = lambda text: None, cancel: threading.Event | None = None
+    ) -> Measured | None:
+        """`measure` if `needs_measuring`, told of beforehand; None if it was not needed.
+
+        If another thread is measuring it waits for that. Raises as `measure` does.
+        """
+        while not self._measuring.acquire(timeout=POLL):
+            if cancel is not None and cancel.is_set():
+                raise Cancelled("Stopped.", "What was done before is kept.")
+        try:
+            if not self.needs_measuring():
+                return None
+            tell(MEASURING)
+            return self.measure(tell, cancel)
+        finally:
+            self._measuring.release()
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of how the language model runs here; nothing before it has started."""
+        from localrag.engine.client import WorkerModel
+        from localrag.engine.remote_choice import notices
+
+        model = self._model
+        said: tuple[str, ...] = ()
+        if model is not None or self._embedder is not None:
+            # An address that cannot be used is told where it is used.
+            with contextlib.suppress(SettingsError):
+                said = notices(self._settings.remote)
+        if isinstance(model, WorkerModel) and model.pid is not None:
+            return (*said, *model.describe().notes)
+        return said
 
     def close(self) -> None:
         """Stop the workers. May be called twice; a later use starts them again."""
@@ -66,24 +172,37 @@ class Engines:
                 engine.close()
 
     def _found_model(self) -> LanguageModel:
+        if self._settings.remote.url:
+            from localrag.engine.remote_choice import remote_model
+
+            return remote_model(self._settings.remote)
         from localrag.engine.client import WorkerModel
 
-        return WorkerModel(find_model(self._settings.models.chat, "chat"), self._options())
+        return WorkerModel(find_model(self._settings.models.chat, "chat"), self.options())
 
     def _found_embedder(self) -> Embedder:
+        if self._settings.remote.embed_url:
+            from localrag.engine.remote_choice import remote_embedder
+
+            return remote_embedder(self._settings.remote)
         from localrag.engine.client import WorkerEmbedder
 
         path = find_model(self._settings.models.embed, "embed")
         profile = embedding_profile(path)
         return WorkerEmbedder(
             path,
-            self._options(),
+            self.options(),
             query_prefix=profile.query_prefix,
             passage_prefix=profile.passage_prefix,
             limit=profile.limit,
         )
 
-    def _options(self) -> EngineOptions:
+    def _is_local(self) -> bool:
+        """Whether the language model runs on this machine."""
+        return not self._settings.remote.url
+
+    def options(self) -> EngineOptions:
+        """How workers are started, as the settings say."""
         engine = self._settings.engine
         return EngineOptions(
             n_ctx=engine.n_ctx,
@@ -91,6 +210,17 @@ class Engines:
             threads=engine.threads,
             batch=engine.batch,
             gpu_layers=engine.gpu_layers,
+            width=engine.width,
+            prefix_mb=engine.prefix_mb,
+            ubatch=engine.ubatch,
+            kv_type=engine.kv_type,
+            flash_attention=engine.flash_attention,
+            devices=engine.devices,
+            split_mode=engine.split_mode,
+            tensor_split=tuple(float(share) for share in engine.tensor_split),
+            main_gpu=engine.main_gpu,
+            chat_template=self._settings.models.chat_template,
+            hang_seconds=engine.hang_seconds,
         )
 
 

@@ -24,6 +24,8 @@
     │   ├── EngineBusy                the engine cannot take the request now
     │   ├── PromptTooLong             more tokens than the context holds
     │   ├── ConstraintError           a grammar cannot be compiled
+    │   ├── RemoteUnreachable         a remote engine cannot be reached, or fell silent
+    │   ├── RemoteRefused             a remote engine cannot do what is asked, or does it wrongly
     │   └── Cancelled                 the person stopped it
     └── PromptError                   a prompt file is missing or damaged
 
@@ -156,6 +158,14 @@ class PromptTooLong(EngineError):
 
 class ConstraintError(EngineError):
     """A grammar could not be compiled; the message gives line and cause."""
+
+
+class RemoteUnreachable(EngineError):
+    """A remote engine cannot be reached, is too busy, or fell silent; trying again may help."""
+
+
+class RemoteRefused(EngineError):
+    """A remote engine refuses what is asked, or sends what was not asked for; none of it is kept."""
 
 
 class Cancelled(EngineError):

@@ -17,6 +17,7 @@ from localrag.adding import AddEvent, AddReport, add
 from localrag.answering.answerer import Answerer
 from localrag.answering.types import Answer, AskEvent
 from localrag.documents.discovery import display_name
+from localrag.engine.tuned import in_words
 from localrag.engines import Engines
 from localrag.errors import (
     Cancelled,
@@ -189,6 +190,38 @@ class KnowledgeBase:
         `EngineError`.
         """
         return index(self._store, self._engines, self._settings, cancel)
+
+    def measure_machine(
+        self, on_step: Callable[[str], None] = lambda text: None, cancel: threading.Event | None = None
+    ) -> str:
+        """Measure the language model on this machine, unless that was done or the settings forbid it.
+
+        Programs with a person before them call it before the first `index` or `stream`; without it usual
+        values are taken. `on_step` first hears `engines.MEASURING`, then of every step. Returns the result in
+        a sentence, empty if nothing had to be measured. Raises `Cancelled`, and as `stream` does if the model
+        cannot be loaded.
+        """
+        measured = self._engines.measure_first(on_step, cancel)
+        if measured is None:
+            return ""
+        return f"{in_words(measured.tuning)} {measured.note}".strip()
+
+    def engine_notes(self) -> tuple[str, ...]:
+        """What a person should know of how the language model runs: settings that were adjusted, a borrowed
+        template. Empty until it has started."""
+        return self._engines.notes()
+
+    def pause_indexing(self) -> None:
+        """Let indexing stand still where it is, while questions are answered; nothing read so far is lost.
+
+        Holds for every knowledge base that shares these engines. Does not wait, and unlike the rest of this
+        class may be called from any thread.
+        """
+        self._engines.pause_background()
+
+    def resume_indexing(self) -> None:
+        """Let indexing go on. May be called from any thread."""
+        self._engines.resume_background()
 
     def search(self, question: str, *, mode: str = "mix") -> Retrieved:
         """What would be put before the model, without asking it.

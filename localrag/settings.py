@@ -25,14 +25,22 @@ def _number(default: int, least: int, most: int, *, or_zero: bool = False) -> in
     return number
 
 
+def _choice(*allowed: str) -> str:
+    """One of some words; the first is the default."""
+    word: str = field(default=allowed[0], metadata={"allowed": allowed})
+    return word
+
+
 class _Section:
-    """A section of the settings, which refuses numbers out of their bounds."""
+    """A section of the settings, which refuses values out of their bounds."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` that says what is allowed."""
         for item in fields(self):  # type: ignore[arg-type]
             bounds, value = item.metadata, getattr(self, item.name)
-            if not bounds or (bounds["or_zero"] and value == 0):
+            if "allowed" in bounds and value not in bounds["allowed"]:
+                raise ValueError(f"one of {', '.join(bounds['allowed'])}")
+            if "least" not in bounds or (bounds["or_zero"] and value == 0):
                 continue
             if not bounds["least"] <= value <= bounds["most"]:
                 zero = "0 or " if bounds["or_zero"] else ""
@@ -49,6 +57,10 @@ class ModelSettings(_Section):
     embed: str = ""
     """Name or path of the embedding model; empty takes the best one that is installed."""
 
+    chat_template: str = ""
+    """Template of the prompts instead of the model's own: a file in Jinja's dialect, or the name of a
+    built-in one (`plain`, `chatml`). A model without a template of its own needs it."""
+
 
 @dataclass(frozen=True)
 class EngineSettings(_Section):
@@ -63,11 +75,101 @@ class EngineSettings(_Section):
     n_ctx: int = _number(0, 512, 4_194_304, or_zero=True)
     """Tokens of context over all sequences; 0 chooses by model and memory."""
 
-    batch: int = _number(512, 32, 8192)
-    """Most tokens in one step of the model."""
+    batch: int = _number(0, 32, 8192, or_zero=True)
+    """Most tokens in one step of the model; 0 chooses."""
+
+    width: int = _number(0, 1, 8192, or_zero=True)
+    """Most tokens of a step in which texts are written; 0 chooses. Below 64 on a processor."""
+
+    prefix_mb: int = _number(512, 1, 1_000_000, or_zero=True)
+    """MiB on disk for what the model makes of the fixed parts of prompts; 0 keeps nothing."""
+
+    ubatch: int = _number(0, 32, 8192, or_zero=True)
+    """Most tokens that are computed at once within a step; 0 takes the whole step."""
+
+    kv_type: str = _choice("auto", "f16", "f32", "bf16", "q8_0", "q5_1", "q4_0")
+    """Type of the numbers in the cache; `auto` chooses. The types that begin with q need flash attention."""
+
+    flash_attention: str = _choice("auto", "on", "off")
+    """Whether attention is computed without storing its scores; `auto` lets llama.cpp choose."""
+
+    tune: str = _choice("auto", "off")
+    """`auto` measures this machine once, when a model is first used; `off` never measures by itself."""
 
     gpu_layers: int = _number(0, -1, 10_000)
-    """Layers put on a GPU where the build has one; -1 all."""
+    """Layers put on a GPU; -1 puts all there if the build has one."""
+
+    devices: tuple[str, ...] = ()
+    """Names of the devices to use, as `localrag tune-machine` lists them; empty takes all."""
+
+    split_mode: str = _choice("layer", "none", "row", "tensor")
+    """How a model is split over several GPUs: by `layer`, by `row`, by `tensor`, or `none`: on one."""
+
+    tensor_split: tuple[str, ...] = ()
+    """Shares of the devices, such as `3,1`; empty splits by free memory."""
+
+    main_gpu: int = _number(0, 0, 1024)
+    """Number of the device that is used if `split_mode` is `none`."""
+
+    hang_seconds: int = _number(180, 10, 86_400, or_zero=True)
+    """Seconds without a sign of life after which an engine at work is ended and started again; 0 never."""
+
+    def __post_init__(self) -> None:
+        """Also refuses shares that are no numbers."""
+        super().__post_init__()
+        try:
+            shares = [float(share) for share in self.tensor_split]
+        except ValueError:
+            raise ValueError("numbers that are 0 or larger, such as 3,1") from None
+        if any(not 0 <= share < 1e9 for share in shares) or (shares and not sum(shares)):
+            raise ValueError("numbers that are 0 or larger, such as 3,1")
+
+
+@dataclass(frozen=True)
+class RemoteSettings(_Section):
+    """A server that reads and answers instead of this machine. Nothing is sent to one that is not named.
+
+    Its key, if it wants one, is the environment variable LOCALRAG_REMOTE_API_KEY; no file holds it.
+    """
+
+    url: str = ""
+    """Address of the server of the language model, such as http://127.0.0.1:8080; empty: this machine."""
+
+    dialect: str = _choice("llama-server", "openai")
+    """How it is spoken to: `llama-server` or `openai` (vLLM, llama_cpp.server and others)."""
+
+    model: str = ""
+    """The model's name at the server; empty takes the only one that it serves."""
+
+    context: int = _number(0, 512, 4_194_304, or_zero=True)
+    """Tokens of one request, prompt and output together; 0 asks the server, which not every one can tell."""
+
+    parallel: int = _number(0, 1, 256, or_zero=True)
+    """Requests at a time; 0 takes the places of the server where it tells them, else 4."""
+
+    first_token: int = _number(600, 1, 86_400)
+    """Most seconds of silence before the first token."""
+
+    silence: int = _number(60, 1, 86_400)
+    """Most seconds of silence between two tokens."""
+
+    retries: int = _number(5, 0, 20)
+    """How often a call is tried again that found no server or a busy one."""
+
+    plain_http: bool = False
+    """Whether text may go unencrypted to an address that is neither loopback nor private."""
+
+    embed_url: str = ""
+    """Address of the server of the embedding model; empty: this machine."""
+
+    embed_model: str = ""
+    """The embedding model's name at its server; must be given with `embed_url`."""
+
+    embed_query_prefix: str = ""
+    """Put before a question that is embedded, as the model wants it."""
+
+    embed_passage_prefix: str = ""
+    """Put before a text that is embedded, as the model wants it."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +258,9 @@ class Settings:
 
     engine: EngineSettings = field(default_factory=EngineSettings)
     """How the engine runs."""
+
+    remote: RemoteSettings = field(default_factory=RemoteSettings)
+    """A server that reads and answers instead of this machine."""
 
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     """How text is cut."""
@@ -288,6 +393,11 @@ def settings_file() -> Path:
 def cache_dir() -> Path:
     """Folder for models, builds and other things that can be fetched or made again."""
     return Path(os.environ.get(f"{PREFIX}CACHE") or platformdirs.user_cache_path("localrag"))
+
+
+def state_dir() -> Path:
+    """Folder for what localrag found out about this machine; deleting it costs a measurement."""
+    return Path(os.environ.get(f"{PREFIX}STATE") or platformdirs.user_state_path("localrag"))
 
 
 def models_dir() -> Path:

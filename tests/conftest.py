@@ -85,6 +85,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Put this process and every Python process that tests start under guard."""
     os.environ[guard.SWITCH] = "1"
     os.environ[guard.LOG] = str(_LOG)
+    # No test measures this machine by itself, or runs with what was measured of it.
+    os.environ["LOCALRAG_ENGINE__TUNE"] = "off"
+    os.environ["LOCALRAG_STATE"] = str(_LOG.parent / "state")
     folder = str(Path(guard.__file__).parent)
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != folder]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *paths])

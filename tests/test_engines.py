@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 from localrag.catalogue.installed import EmbeddingProfile
 from localrag.engine.programs import CitedText
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import (
+    EngineOptions,
+    Generation,
+    GenerationRequest,
+    Message,
+    Piece,
+    options_of,
+)
 from localrag.engines import Engines, generation_row
 from localrag.errors import ModelInvalid, ModelNotFound
 from localrag.settings import EngineSettings, ModelSettings, Settings
@@ -71,7 +79,11 @@ def test_found_by_the_settings_and_made_once(workers: list[tuple[str, str]]) -> 
     model: Any = engines.model
     embedder: Any = engines.embedder
     assert workers == [("big", "chat"), ("small", "embed")]
-    assert (model.path, model.options) == (Path("chat.gguf"), EngineOptions(4096, 4, 3, 256, -1))
+    assert (model.path, model.options) == (
+        Path("chat.gguf"),
+        EngineOptions(n_ctx=4096, sequences=4, threads=3, batch=256, gpu_layers=-1),
+    )
+    assert embedder.options == model.options
     assert embedder.path == Path("embed.gguf")
     assert embedder.rest == {"query_prefix": "query: ", "passage_prefix": "passage: ", "limit": 256}
     assert engines.model is model
@@ -171,3 +183,29 @@ def test_a_call_becomes_a_row_of_the_journal() -> None:
         "forced_tokens": 3,
         "tokens_sha256": "tokens",
     }
+
+
+def test_all_settings_of_the_engine_reach_the_workers() -> None:
+    engine = EngineSettings(
+        n_ctx=4096,
+        sequences=4,
+        threads=3,
+        batch=256,
+        width=32,
+        ubatch=128,
+        kv_type="q8_0",
+        flash_attention="on",
+        gpu_layers=7,
+        devices=("CUDA0",),
+        split_mode="row",
+        tensor_split=("3", "1"),
+        main_gpu=1,
+    )
+    options = Engines(Settings(ModelSettings(chat_template="plain"), engine)).options()
+    for item in fields(options):
+        if item.name in ("prefix_mb", "hang_seconds", "extra"):
+            continue
+        assert getattr(options, item.name) != getattr(EngineOptions(), item.name), item.name
+    assert options.tensor_split == (3.0, 1.0)
+    # What goes through the worker's pipe comes out as it was.
+    assert options_of(json.loads(json.dumps(asdict(options)))) == options

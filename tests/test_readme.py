@@ -79,15 +79,21 @@ def test_the_library_example_works(tmp_path: Path) -> None:
     assert done.stdout.strip()
 
 
-def test_the_settings_example_is_valid(tmp_path: Path) -> None:
+def test_the_settings_examples_are_valid(tmp_path: Path) -> None:
     from localrag.settings import load_settings
 
-    (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-    file = tmp_path / "settings.toml"
-    file.write_text(text, encoding="utf-8")
-    settings = load_settings(file, {})
-    assert settings.engine.threads == 4
+    found = []
+    for number, text in enumerate(re.findall(r"```toml\n(.*?)```", README, re.DOTALL)):
+        file = tmp_path / f"settings{number}.toml"
+        file.write_text(text, encoding="utf-8")
+        found.append((file, load_settings(file, {})))
+        # What an example shows as a comment is valid too.
+        file.write_text(re.sub(r"(?m)^# (?=\w+ = )", "", text), encoding="utf-8")
+        load_settings(file, {})
+    assert [settings.engine.threads for _, settings in found] == [0, 4]
+    file, settings = found[1]
     assert settings.origin("engine.threads") == str(file)
+    assert found[0][1].remote.url
 
 
 def test_the_demo_answers_both_questions_with_citations() -> None:

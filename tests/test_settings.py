@@ -41,6 +41,16 @@ def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path
         ("answering.max_citations", "0"),
         ("answering.max_citations", "6"),
         ("engine.batch", "many"),
+        ("engine.width", "-1"),
+        ("engine.ubatch", "8"),
+        ("engine.kv_type", "q3"),
+        ("engine.flash_attention", "maybe"),
+        ("engine.tune", "sometimes"),
+        ("engine.split_mode", "half"),
+        ("engine.tensor_split", "3,one"),
+        ("engine.tensor_split", "3,-1"),
+        ("engine.tensor_split", "0,0"),
+        ("engine.main_gpu", "-1"),
         ("engine.speed", "1"),
         ("motor.batch", "1"),
     ],
@@ -54,6 +64,19 @@ def test_a_value_without_meaning_is_refused_with_its_name_and_origin(
         load_settings(tmp_path / "none.toml", {variable: value})
     assert variable in caught.value.message
     assert caught.value.hint
+
+
+def test_words_and_lists_of_the_engine(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        '[engine]\nkv_type = "q8_0"\ndevices = ["CUDA0", "CUDA1"]\nsplit_mode = "row"\ntune = "off"\n'
+    )
+    settings = load_settings(file, {"LOCALRAG_ENGINE__TENSOR_SPLIT": "3, 1.5"})
+    engine = settings.engine
+    assert (engine.kv_type, engine.flash_attention, engine.tune) == ("q8_0", "auto", "off")
+    assert (engine.devices, engine.split_mode) == (("CUDA0", "CUDA1"), "row")
+    assert engine.tensor_split == ("3", "1.5")
+    assert EngineSettings().tune == "auto"
 
 
 def test_programs_cannot_make_settings_without_meaning_either() -> None:

@@ -11,6 +11,7 @@ import click
 
 from localrag.cli import output
 from localrag.cli.invocation import Invocation, engine_options, json_option, kb_option, pass_invocation
+from localrag.cli.machine import measure_first, tell_notes
 from localrag.cli.stopping import stoppable
 from localrag.errors import Cancelled, UsageError
 from localrag.plain import PlainStream, plain
@@ -56,6 +57,7 @@ def ask(invocation: Invocation, question: tuple[str, ...], mode: str, sources: b
     """
     text = _question(question)
     with invocation.knowledge_base() as kb, stoppable("Stopping.") as stop:
+        measure_first(kb, stop, quiet=invocation.json)
         answer: Answer | None = None
         with (
             _Page(quiet=invocation.json) as page,
@@ -70,6 +72,7 @@ def ask(invocation: Invocation, question: tuple[str, ...], mode: str, sources: b
         elif sources:
             _put_sources(answer)
         _tell_notes(answer)
+        tell_notes(kb)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from localrag.bench.engine import EngineRow
 
 _SET = "hotpotqa-en"
+_PROFILES = ("compact", "lightrag")
 
 
 @click.group(short_help="Measure speed and quality.")
@@ -38,6 +40,18 @@ def bench() -> None:
 @click.option("--tier", type=click.Choice(["XS", "S", "M"]), default="XS", show_default=True)
 @click.option("--passages", type=click.IntRange(1), default=40, show_default=True, help="How many at most.")
 @click.option("--model", metavar="NAME", help="The model that reads; a name or a file.")
+@click.option(
+    "--profile",
+    type=click.Choice(_PROFILES),
+    multiple=True,
+    help="Profile to measure; may be given twice. Default: both.",
+)
+@click.option(
+    "--compare/--no-compare", default=True, show_default=True, help="Measure the high-level class too."
+)
+@click.option(
+    "--waits/--no-waits", default=True, show_default=True, help="Measure how long a question waits too."
+)
 @click.option("--sequences", type=click.IntRange(1, 200), help="Texts read together.")
 @json_option
 @pass_invocation
@@ -48,6 +62,9 @@ def engine(
     tier: str,
     passages: int,
     model: str | None,
+    profile: tuple[str, ...],
+    compare: bool,
+    waits: bool,
     sequences: int | None,
 ) -> None:
     """Read passages of an open set and count records, tokens and seconds.
@@ -59,40 +76,111 @@ def engine(
     if data is None:
         raise UsageError("This measure needs data.", "Give the folder of the data sets with --data.")
     from localrag.bench.data import passages as load
-    from localrag.bench.engine import as_json, measure
+    from localrag.bench.engine import as_json, bench_settings, compact_requests, high_level, measure
+    from localrag.bench.latency import measure as latencies
     from localrag.catalogue.installed import find_model
     from localrag.engine.client import WorkerModel
-    from localrag.engine.types import EngineOptions
+    from localrag.engines import Engines
 
     texts = load(data, set_name, tier, passages)
     settings = invocation.settings()
     path = find_model(model or settings.models.chat, "chat")
-    worker = WorkerModel(
-        path,
-        EngineOptions(
-            n_ctx=settings.engine.n_ctx,
-            sequences=sequences or settings.engine.sequences,
-            threads=settings.engine.threads,
-            batch=settings.engine.batch,
-            gpu_layers=settings.engine.gpu_layers,
-        ),
-    )
+    rows: list[EngineRow] = []
+    comparison = latency = None
     with stoppable("Stopping.") as stop, Bar(quiet=invocation.json) as bar:
-        bar.begin("Reading passages", len(texts))
+        for name in profile or _PROFILES:
+            bar.begin(f"Reading passages ({name})", len(texts))
 
-        def show(done: int, _total: int) -> None:
-            bar.update(done)
+            def show(done: int, _total: int) -> None:
+                bar.update(done)
 
-        try:
-            row = measure(worker, texts, settings.extraction, show, stop.event)
-        finally:
-            worker.close()
-    if row is None:
-        raise Cancelled("The measure was stopped.")
+            # Each row has a worker of its own: its memory is that row's.
+            options = Engines(settings).options()
+            worker = WorkerModel(path, replace(options, sequences=sequences or options.sequences))
+            try:
+                row = measure(worker, texts, bench_settings(settings.extraction, name), show, stop.event)
+                threads = worker.describe().threads
+            finally:
+                worker.close()
+            if row is None:
+                raise Cancelled("The measure was stopped.")
+            rows.append(row)
+        if compare and rows[0].profile == "compact":
+            bar.begin("The same with the high-level class", 1)
+            comparison = high_level(path, texts, settings.extraction, threads)
+        if waits:
+            bar.begin("How long a question waits", 1)
+            background = compact_requests(texts, settings.extraction)
+            latency = latencies(path, Engines(settings).options(), background)
     if invocation.json:
-        output.put_json(as_json([row]))
-    else:
+        output.put_json(as_json(rows, comparison, latency))
+        return
+    for row in rows:
         output.put_facts(_facts(row))
+    if comparison is not None:
+        output.put_facts(
+            [
+                ("High-level class", f"{comparison.seconds_per_passage:.2f} s a passage, one after another"),
+                ("Faster by", f"{comparison.seconds_per_passage / rows[0].seconds_per_passage:.1f} times"),
+            ]
+        )
+    if latency is not None:
+        output.put_facts(
+            [
+                ("First word", f"{latency.first_word_idle:.2f} s idle, {latency.first_word_busy:.2f} s busy"),
+                (
+                    "After a cold start",
+                    f"{latency.first_word_kept_prefix:.2f} s with the fixed part kept, "
+                    f"{latency.first_word_new_prefix:.2f} s without",
+                ),
+                ("A stop", f"{latency.stop_reading:.2f} s reading, {latency.stop_writing:.2f} s writing"),
+            ]
+        )
+
+
+@bench.command("reuse", short_help="Whether kept passages answer as well as read ones.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--set", "set_name", default=_SET, show_default=True, help="Set with questions.")
+@click.option("--tier", type=click.Choice(["XS", "S", "M"]), default="S", show_default=True)
+@click.option("--questions", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
+@click.option("--passages", type=click.IntRange(1, 20), default=5, show_default=True, help="Before each.")
+@click.option("--model", metavar="NAME", help="The model that answers; a name or a file.")
+@json_option
+@pass_invocation
+def reuse(
+    invocation: Invocation,
+    data: Path | None,
+    set_name: str,
+    tier: str,
+    questions: int,
+    passages: int,
+    model: str | None,
+) -> None:
+    """An experiment: put the kept cache of passages together instead of reading them again.
+
+    \b
+    Example:
+      localrag bench reuse --data ../data --questions 20 --json
+    """
+    if data is None:
+        raise UsageError("This measure needs data.", "Give the folder of the data sets with --data.")
+    from localrag.bench.reuse import measure
+    from localrag.catalogue.installed import find_model
+
+    path = find_model(model or invocation.settings().models.chat, "chat")
+    found = measure(path, data, set_name, tier, questions, passages)
+    if invocation.json:
+        output.put_json(found.as_json())
+        return
+    output.put_facts(
+        [
+            (
+                name,
+                f"first word {way.first_seconds:.2f} s, answers contain {way.contains:.0%}, F1 {way.f1:.2f}",
+            )
+            for name, way in (("Read again", found.reading), ("Kept and moved", found.shifting))
+        ]
+    )
 
 
 def _facts(row: EngineRow) -> list[tuple[str, str]]:
@@ -105,5 +193,10 @@ def _facts(row: EngineRow) -> list[tuple[str, str]]:
         ("Reading alone", f"{row.prefill_tok_s:.0f} tokens/s"),
         ("Writing, together", f"{row.decode_tok_s:.0f} tokens/s, {row.forced_share:.0%} forced"),
         ("Efficiency", f"{row.efficiency:.2f} of the reading speed"),
+        (
+            "Time",
+            f"{row.reading_share:.0%} reading, {row.writing_share:.0%} writing in steps of "
+            f"{row.tokens_per_step:.0f} tokens, {row.grammar_share:.1%} constraints",
+        ),
         ("Memory", f"{row.peak_rss_mb:,} MiB worker, {row.parent_rss_mb:,} MiB parent"),
     ]

@@ -173,7 +173,10 @@ def check_models(settings: Settings) -> Iterator[CheckResult]:
         ("Model that reads and answers", "chat", settings.models.chat),
         ("Model that makes vectors", "embed", settings.models.embed),
     ]
+    remote: dict[Role, str] = {"chat": settings.remote.url, "embed": settings.remote.embed_url}
     for name, role, chosen in jobs:
+        if remote[role]:
+            continue  # `check_remote` says more of it
         try:
             path = find_model(chosen, role)
         except LocalragError as error:

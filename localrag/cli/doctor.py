@@ -47,6 +47,8 @@ def doctor(invocation: Invocation) -> int:
 
 def _checks(invocation: Invocation) -> Iterator[CheckResult]:
     from localrag.cli import checks
+    from localrag.cli.engine_checks import check_engine
+    from localrag.cli.remote_checks import check_remote
     from localrag.settings import Settings, models_dir
 
     yield checks.check_python()
@@ -58,6 +60,8 @@ def _checks(invocation: Invocation) -> Iterator[CheckResult]:
     except LocalragError:
         settings = Settings()  # what is wrong with them was said above
     yield from checks.check_models(settings)
+    yield from check_engine(settings)
+    yield from check_remote(settings)
     tried, needed_mb = _engine_needs()
     output.say("Trying the build of llama.cpp.")
     yield checks.check_llama(tried)

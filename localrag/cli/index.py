@@ -18,6 +18,7 @@ from localrag.cli.invocation import (
     kb_option,
     pass_invocation,
 )
+from localrag.cli.machine import measure_first, tell_notes
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import Stop, stoppable
 from localrag.errors import Cancelled, NothingIndexed
@@ -53,7 +54,10 @@ def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
             partly = bool(added.failed)
         elif not kb.status().documents:
             raise NothingIndexed("There is nothing to read yet.", "Put texts in: localrag add FILE-OR-FOLDER")
+        if _unread(kb):
+            measure_first(kb, stop, quiet=invocation.json)
         report = None if stop.asked else _read(kb, stop, quiet=invocation.json)
+        tell_notes(kb)
         coverage = kb.status().coverage
     if invocation.json:
         output.put_json(result | (asdict(report) if report is not None else {"cancelled": True}))
@@ -65,6 +69,12 @@ def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
         output.say("The same command goes on from here.")
         return stop.exit_code
     return PARTLY_DONE if partly or (report is not None and report.failed) else 0
+
+
+def _unread(kb: KnowledgeBase) -> bool:
+    """Whether there is anything for the model to read."""
+    coverage = kb.status().coverage
+    return coverage.read < coverage.total
 
 
 def _read(kb: KnowledgeBase, stop: Stop, *, quiet: bool) -> IndexReport | None:
@@ -106,7 +116,7 @@ class _Board:
             self._begin("Reading", event.total)
             self._bar.update(event.read, _pace(event) or "starting the model")
         elif isinstance(event, indexing.ChunkFailed):
-            self._bar.note(f"{event.document}: a chunk could not be read: {event.reason}")
+            self._bar.note(f"{event.document}: chunk {event.ordinal + 1} could not be read: {event.reason}")
         elif isinstance(event, indexing.Note):
             self._bar.note(event.text)
         elif isinstance(event, indexing.Finished):
@@ -136,6 +146,14 @@ def _summary(report: IndexReport) -> str:
         return "Everything that was added is read already."
     text = f"Read {output.number(report.read, 'chunk')} in {output.duration(report.seconds)}."
     if report.failed:
-        text += f" {output.number(report.failed, 'chunk')} could not be read; the next run tries once more."
+        text += f" {output.number(report.failed, 'chunk')} could not be read; {_what_next(report)}."
     entities = output.number(report.entities, "entity", "entities")
     return f"{text} The knowledge base has {entities} and {output.number(report.relations, 'relation')} now."
+
+
+def _what_next(report: IndexReport) -> str:
+    """What becomes of the chunks that failed."""
+    if report.left_out == report.failed:
+        return "left out, since the engine died over it" if report.failed == 1 else "all left out"
+    more = "the next run tries once more"
+    return f"{report.left_out} left out, and for the others {more}" if report.left_out else more

@@ -21,6 +21,7 @@ from localrag.cli.doctor import doctor
 from localrag.cli.index import index
 from localrag.cli.init import init
 from localrag.cli.invocation import Invocation, kb_option, pass_invocation
+from localrag.cli.machine import tune_machine
 from localrag.cli.models import models
 from localrag.cli.status import status
 from localrag.cli.stopping import INTERRUPTED
@@ -30,7 +31,7 @@ TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
 
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
-    ("What is there", ("status", "models", "doctor", "bench")),
+    ("What is there", ("status", "models", "doctor", "tune-machine", "bench")),
 )
 
 _EPILOG = """\b
@@ -172,7 +173,7 @@ def cli(context: click.Context, invocation: Invocation) -> None:
     run(invocation.named_kb(), invocation.settings())
 
 
-for _command in (init, add, index, ask, status, models, doctor, bench):
+for _command in (init, add, index, ask, status, models, doctor, tune_machine, bench):
     cli.add_command(_command)
 
 

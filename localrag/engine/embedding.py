@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import llama_cpp as lib
 import numpy as np
@@ -59,17 +59,31 @@ class EmbeddingContext:
         Canonical composition (NFC) comes first: the tokeniser's own table maps single code points only.
         """
         clean = unicodedata.normalize("NFC", text.replace("\0", " "))
-        ids = self._model.tokenize(clean, special=False, add_ends=True)
+        ids = self._with_ends(self._model.tokenize(clean, special=False, add_ends=True))
         return ids if len(ids) <= self.limit else [*ids[: self.limit - 1], ids[-1]]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), dimension). Raises `EngineError` for a text without a vector."""
+    def _with_ends(self, ids: list[int]) -> list[int]:
+        """The ids with the token that the vector is taken from, which some files forget to ask for."""
+        vocabulary = self._model.vocabulary
+        first, final = lib.llama_vocab_bos(vocabulary), lib.llama_vocab_eos(vocabulary)
+        if self.pooling == "cls" and first >= 0 and ids[:1] != [first]:
+            return [first, *ids]
+        if self.pooling == "last" and final >= 0 and ids[-1:] != [final]:
+            return [*ids, final]
+        return ids
+
+    def embed(self, texts: Sequence[str], on_step: Callable[[], None] = lambda: None) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimension); `on_step` is called after each step of the model.
+
+        Raises `EngineError` for a text without a vector.
+        """
         result = np.zeros((len(texts), self._model.dimension), dtype=np.float32)
         if any(not text.strip() for text in texts):
             raise EngineError("An empty text has no vector.")
         tokens = [self.tokenize(text) for text in texts]
         for call in _pack(sorted(range(len(texts)), key=lambda i: len(tokens[i])), tokens):
             self._run(call, tokens)
+            on_step()
             for sequence, index in enumerate(call):
                 result[index] = self._vector(sequence)
         return result

@@ -20,6 +20,7 @@ from localrag.engine.gguf_format import (
     FILE_TYPES,
     POOLING,
     RECURRENT,
+    STATE_ONLY,
     TENSOR_TYPES,
     Header,
     Passed,
@@ -85,7 +86,10 @@ class GgufInfo:
     """Key and value heads (the most of any layer); `heads` if not said."""
 
     head_size: int
-    """Numbers that a head keeps of a token; 0 if neither they nor width and heads are said."""
+    """Numbers of a token's key in one head; 0 if neither they nor width and heads are said."""
+
+    value_size: int
+    """Numbers of a token's value in one head; as `head_size` if not said."""
 
     vocabulary: int
     """Number of tokens."""
@@ -111,6 +115,9 @@ class GgufInfo:
 
     recurrent: bool
     """Whether it keeps a running state that cannot be cut back to a prefix."""
+
+    hybrid: bool
+    """Whether only part of its layers keep such a state, and the others have attention."""
 
     is_embedding: bool
     """Whether it makes vectors and does not write text."""
@@ -226,7 +233,10 @@ def _describe(
         if key.startswith(f"{architecture}.")
     }
     heads = _number(own, "attention.head_count")
+    recurrent = architecture in RECURRENT or any(_number(own, key) for key in _RECURRENT_KEYS)
     width = _number(own, "embedding_length")
+    # Some models have heads that are wider than their share of the width.
+    head_size = _number(own, "attention.key_length") or width // max(heads, 1)
     pooling = POOLING.get(_number(own, "pooling_type"))
     encoder = architecture in ENCODERS or own.get("attention.causal") is False
     template = metadata.get("tokenizer.chat_template")
@@ -245,8 +255,8 @@ def _describe(
         layers=_number(own, "block_count"),
         heads=heads,
         kv_heads=_number(own, "attention.head_count_kv") or heads,
-        # Some models have heads that are wider than their share of the width.
-        head_size=_number(own, "attention.key_length") or width // max(heads, 1),
+        head_size=head_size,
+        value_size=_number(own, "attention.value_length") or head_size,
         vocabulary=_length(metadata.get("tokenizer.ggml.tokens")) or _number(own, "vocab_size"),
         tokenizer=printable(_text(metadata, "tokenizer.ggml.model")),
         chat_template=template if isinstance(template, str) and template.strip() else None,
@@ -254,7 +264,8 @@ def _describe(
         tensors=tensors,
         splits=max(1, _number(metadata, "split.count")),
         sliding_window=_number(own, "attention.sliding_window"),
-        recurrent=architecture in RECURRENT or any(_number(own, key) for key in _RECURRENT_KEYS),
+        recurrent=recurrent,
+        hybrid=recurrent and architecture not in STATE_ONLY,
         is_embedding=pooling != "rank" and (encoder or pooling is not None),
     )
 

@@ -87,13 +87,16 @@ ENCODERS: Final = frozenset(
 )
 """Architectures that make vectors and cannot write."""
 
-RECURRENT: Final = frozenset(
+STATE_ONLY: Final = frozenset(_words("mamba mamba2 rwkv6 rwkv6qwen2 rwkv7 arwkv7"))
+"""Architectures that keep nothing but a running state of what they read."""
+
+RECURRENT: Final = STATE_ONLY | frozenset(
     _words(
-        "mamba mamba2 rwkv6 rwkv6qwen2 rwkv7 arwkv7 jamba falcon-h1 granitehybrid nemotron_h nemotron_h_moe "
-        "plamo2 lfm2 lfm2moe qwen3next qwen35 qwen35moe kimi-linear"
+        "jamba falcon-h1 granitehybrid nemotron_h nemotron_h_moe plamo2 lfm2 lfm2moe qwen3next qwen35 "
+        "qwen35moe qwen4exp kimi-linear kimi-k3 bailingmoe3 glm5-next deepseek4 minimax-01"
     )
 )
-"""Architectures with a running state that cannot be cut back to a prefix."""
+"""Architectures with a running state in some layer, which cannot be cut back to a prefix."""
 
 _MAX_HEADER: Final = 128 << 20
 _MAX_STRINGS: Final = 6_000_000

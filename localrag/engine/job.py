@@ -1,23 +1,25 @@
-"""One request on its way through the scheduler: its tokens, its place in the cache, what it has written."""
+"""One request on its way through the scheduler: its tokens, its place in the cache, what it has written.
+
+A job that decides between options writes nothing: it walks their tree of tokens and ends with numbers.
+"""
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from localrag.engine.constraints import Driver, Step, driver_for
-from localrag.engine.matching import Matcher, Vocabulary
-from localrag.engine.programs import Program
+from localrag.engine.decide import Decider
+from localrag.engine.matching import Vocabulary
+from localrag.engine.programs import Decide, Program
 from localrag.engine.template import RenderedPrompt
-
-Emit = Callable[[dict[str, Any]], None]
-"""Sends one message to the parent process."""
+from localrag.engine.writing import Emit as Emit
+from localrag.engine.writing import Scores, Writer
+from localrag.errors import ConstraintError
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,13 @@ class Output:
     """The segment that is being written."""
 
     tokens: int = 0
-    """Tokens written."""
+    """Tokens written and kept."""
 
     forced: int = 0
     """How many of these were forced."""
+
+    rolled_back: int = 0
+    """Tokens written and taken back."""
 
 
 class Job:
@@ -85,102 +90,112 @@ class Job:
         """Prompt tokens that are not read yet."""
         self.pending: list[int] = []
         """Written tokens that are not in the cache yet."""
+        self.cut = 0
+        """Positions at the end of the sequence that a rollback took back; the scheduler sets it to 0."""
+        self.served = 0
+        """Number of the scheduler's step that last decoded some of it."""
         self.finish = ""
         self.error = ""
         self.output = Output()
         self._vocabulary = vocabulary
-        self._pieces = pieces
-        self._emit = emit
         self._began = time.monotonic()
-        self._rng = np.random.default_rng(request.seed)
-        self._driver: Driver = driver_for(request.program)
-        self._step: Step = self._driver.first()
-        self._matcher: Matcher = vocabulary.matcher(self._step)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._open_forced()
+        self._course: Writer | Choosing = (
+            Choosing(self, request.program, vocabulary)
+            if isinstance(request.program, Decide)
+            else Writer(self, vocabulary, pieces, emit)
+        )
 
     @property
     def reading(self) -> bool:
         """Whether part of the prompt is still to be read."""
         return bool(self.prompt_left)
 
-    def feed(self, logits: np.ndarray[Any, np.dtype[np.float32]]) -> None:
-        """Choose the next token from the scores and all that is forced behind it; may set `finish`."""
-        token = self._matcher.choose(logits, self.request.temperature, self._rng)
-        if token in self._vocabulary.ends:
-            self._end_of_segment()
-            if not self.finish and not self.pending:
-                # The end itself is not decoded, so the same scores choose what the next segment begins with.
-                self.feed(logits)
-            return
-        self._write(token, forced=False)
-        for extra in self._matcher.accept(token):
-            self._write(extra, forced=True)
-        if self._matcher.finished:
-            self._end_of_segment()
-        self._bound()
+    def feed(self, logits: Scores) -> None:
+        """Choose the next token from the scores and all that is forced behind it; may set `finish`.
 
-    def _open_forced(self) -> None:
-        for token in self._matcher.forced():
-            self._write(token, forced=True)
-        if self._matcher.finished and not self.finish:
-            self._end_of_segment()
+        It may also set `cut`: then so many positions at the end of the sequence are no longer part of the
+        output and must leave the cache. `past` is their number already, and `pending` is never empty.
+        """
+        self._course.feed(logits)
 
-    def _write(self, token: int, *, forced: bool) -> None:
-        data = self._pieces(token)
-        self.pending.append(token)
-        self.output.tokens += 1
-        self.output.forced += forced
-        self.output.current += data
-        if self.request.stream:
-            text = self._decoder.decode(data)
-            if text:
-                name = self._step.name
-                self._emit({"event": "text", "id": self.request.id, "segment": name, "text": text})
+    def take_back(self, count: int) -> None:
+        """The last tokens are no longer part of the output, whether they are in the cache or not."""
+        waiting = min(count, len(self.pending))
+        del self.pending[len(self.pending) - waiting :]
+        self.cut += count - waiting
+        self.past -= count - waiting
 
-    def _end_of_segment(self) -> None:
-        text = self.output.current.decode("utf-8", "replace")
-        name = self._driver.segment_name(self._step, text)
-        if self._step.joins and self.output.segments:
-            before_name, before = self.output.segments[-1]
-            self.output.segments[-1] = (before_name, before + self.output.current)
-        else:
-            self.output.segments.append((name, self.output.current))
-        self.output.current = b""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        following = self._driver.following(text)
-        if following is None:
-            self.finish = "stop"
-            return
-        self._step = following
-        self._matcher = self._vocabulary.matcher(following)
-        self._open_forced()
-
-    def _bound(self) -> None:
-        if not self.finish and self.output.tokens >= self.request.max_tokens:
-            self.finish = "length"
+    def read_again(self, token: int | None) -> None:
+        """Decode the last kept token once more, since its scores are gone; None is the prompt's last."""
+        if token is None:
+            token = [*self.request.prompt.shared, *self.request.prompt.own][-1]
+        self.pending = [token]
+        self.cut += 1
+        self.past -= 1
 
     def result(self, model: str) -> dict[str, Any]:
         """The message that ends the job."""
         output = self.output
-        segments = [(name, data.decode("utf-8", "replace")) for name, data in output.segments]
-        if self.finish == "length" and self._step.joins and segments:
-            # The first half of a record is in the list: without its end it is no record.
-            segments.pop()
-        tail = output.current.decode("utf-8", "ignore")
         ids = np.array([*self.request.prompt.shared, *self.request.prompt.own], dtype="<i4")
         return {
             "event": "done",
             "id": self.request.id,
-            "text": "".join(data.decode("utf-8", "replace") for _, data in output.segments) + tail,
-            "segments": segments,
+            **self._course.written(),
             "finish": self.finish or "error",
             "prompt_tokens": len(ids),
             "shared_tokens": len(self.request.prompt.shared),
             "output_tokens": output.tokens,
             "forced_tokens": output.forced,
+            "rolled_back_tokens": output.rolled_back,
             "milliseconds": int((time.monotonic() - self._began) * 1000),
             "model": model,
             "prompt_hash": hashlib.sha256(ids.tobytes()).hexdigest(),
             "error": self.error,
+        }
+
+
+class Choosing:
+    """The course of a job that decides between options."""
+
+    def __init__(self, job: Job, program: Decide, vocabulary: Vocabulary) -> None:
+        """What the options have in common is pending afterwards."""
+        self._job = job
+        self._options = program.options
+        self._probabilities: tuple[float, ...] = ()
+        self._mass = 0.0
+        self._decider = Decider(program.options, vocabulary.encode)
+        if self._decider.depth > job.request.max_tokens:
+            raise ConstraintError(
+                f"The options have up to {self._decider.depth} tokens; {job.request.max_tokens} may be read."
+            )
+        self._read(self._decider.common)
+
+    def feed(self, logits: Scores) -> None:
+        """Take the scores at one place of the tree; go to the next, or finish."""
+        move = self._decider.take(logits)
+        if move is None:
+            self._probabilities, self._mass = self._decider.probabilities()
+            self._job.finish = "stop"
+            return
+        self._job.output.rolled_back += move.back
+        self._job.output.tokens -= move.back
+        self._job.output.forced -= move.back
+        self._job.take_back(move.back)
+        self._read(move.tokens)
+
+    def _read(self, tokens: Sequence[int]) -> None:
+        self._job.pending.extend(tokens)
+        self._job.output.tokens += len(tokens)
+        self._job.output.forced += len(tokens)
+
+    def written(self) -> dict[str, Any]:
+        """The likeliest option as text, and the probabilities of all."""
+        if self._job.finish != "stop":
+            return {"text": "", "segments": []}
+        best = self._options[self._probabilities.index(max(self._probabilities))]
+        return {
+            "text": best,
+            "segments": [("choice", best)],
+            "probabilities": self._probabilities,
+            "mass": self._mass,
         }

@@ -1,8 +1,8 @@
 """A thin, checked layer over llama.cpp's C functions: one model, one context, tokens in and logits out.
 
-Only this module and `embedding.py` call llama_cpp. It runs in the worker process. Every native call whose
-failure would end the process (a batch larger than the context takes, a token outside the vocabulary, a NULL
-pointer) is checked before it is made.
+Only this module, `offload.py` and `embedding.py` call llama_cpp. It runs in the worker process. Every native
+call whose failure would end the process (a batch larger than the context takes, a token outside the
+vocabulary, a NULL pointer) is checked before it is made.
 """
 
 from __future__ import annotations
@@ -15,11 +15,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import llama_cpp
 import llama_cpp as lib
 import numpy as np
 from numpy.typing import NDArray
 
+from localrag.engine.offload import Offload, devices, place
 from localrag.errors import EngineError, ModelInvalid
+
+KV_TYPES = {
+    "f32": lib.GGML_TYPE_F32,
+    "f16": lib.GGML_TYPE_F16,
+    "bf16": 30,  # GGML_TYPE_BF16, which the binding does not name
+    "q8_0": lib.GGML_TYPE_Q8_0,
+    "q5_1": lib.GGML_TYPE_Q5_1,
+    "q4_0": lib.GGML_TYPE_Q4_0,
+}
+"""Types of the KV cache's cells."""
+
+QUANTISED = frozenset({"q8_0", "q5_1", "q4_0"})
+"""Those that need flash attention."""
+
+FLASH_ATTENTION = {
+    "auto": lib.LLAMA_FLASH_ATTN_TYPE_AUTO,
+    "on": lib.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+    "off": lib.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+}
+"""Whether attention is computed in one go."""
 
 _LOG: deque[str] = deque(maxlen=40)
 _PIECE_BYTES = 1024
@@ -50,6 +72,11 @@ def system_info() -> str:
     return info.decode("utf-8", "replace").strip()
 
 
+def build_identity() -> str:
+    """The version of the binding and the features of its build."""
+    return f"{getattr(llama_cpp, '__version__', '')} {system_info()}"
+
+
 def last_log() -> str:
     """The last warning or error of the native library, or an empty text."""
     return _LOG[-1] if _LOG else ""
@@ -63,11 +90,16 @@ def well_formed(text: str) -> bytes:
 class Model:
     """A loaded model file and its vocabulary."""
 
-    def __init__(self, path: Path, *, gpu_layers: int = 0, vocabulary_only: bool = False) -> None:
-        """Load a file. Raises `ModelInvalid` with the library's last words if it refuses."""
+    def __init__(self, path: Path, *, offload: Offload | None = None, vocabulary_only: bool = False) -> None:
+        """Load a file, onto the processor if `offload` says nothing else.
+
+        Raises `ModelInvalid` with the library's last words if it refuses, and `SettingsError` for devices
+        that are not there.
+        """
         start_backend()
         params = lib.llama_model_default_params()
-        params.n_gpu_layers = gpu_layers
+        placement = place(offload or Offload(), devices(), int(lib.llama_max_devices()))
+        placement.write(params)
         params.vocab_only = vocabulary_only
         self._model = lib.llama_model_load_from_file(str(path).encode(), params)
         if not self._model:
@@ -77,9 +109,12 @@ class Model:
         self.context_length: int = lib.llama_model_n_ctx_train(self._model)
         self.dimension: int = lib.llama_model_n_embd(self._model)
         self.parameters: int = lib.llama_model_n_params(self._model)
-        self.recurrent = bool(
-            lib.llama_model_is_recurrent(self._model) or lib.llama_model_is_hybrid(self._model)
-        )
+        self.hybrid = bool(lib.llama_model_is_hybrid(self._model))
+        self.recurrent = self.hybrid or bool(lib.llama_model_is_recurrent(self._model))
+        self.diffusion = bool(lib.llama_model_is_diffusion(self._model))
+        self.has_encoder = bool(lib.llama_model_has_encoder(self._model))
+        self.sliding_window: int = lib.llama_model_n_swa(self._model)
+        self.note = placement.note
         self.ends = frozenset(t for t in range(self.n_vocab) if lib.llama_vocab_is_eog(self._vocab, t))
 
     @property
@@ -184,17 +219,46 @@ class Entry:
 class Context:
     """A context with a unified KV cache for several sequences. Used by one thread."""
 
-    def __init__(self, model: Model, *, n_ctx: int, sequences: int, threads: int, batch: int) -> None:
-        """Reserve memory. Raises `EngineError` with the library's last words if there is not enough."""
+    def __init__(
+        self,
+        model: Model,
+        *,
+        n_ctx: int,
+        sequences: int,
+        threads: int,
+        batch: int,
+        kv_type: str = "f16",
+        flash_attention: str = "auto",
+        ubatch: int = 0,
+    ) -> None:
+        """Reserve memory for `n_ctx` cells of type `kv_type` (a key of `KV_TYPES`).
+
+        `flash_attention` is `auto`, `on` or `off`; `ubatch` bounds the tokens computed at once within a
+        batch, 0 takes all. Raises `EngineError` with the library's last words if
+        there is not enough memory, and before any native call if a quantised cache is asked for without
+        flash attention.
+        """
+        if kv_type not in KV_TYPES or flash_attention not in FLASH_ATTENTION:
+            raise EngineError(f"There is no cache type {kv_type} or flash attention {flash_attention}.")
+        if flash_attention == "off" and kv_type in QUANTISED:
+            raise EngineError(
+                f"A cache of type {kv_type} needs flash attention.",
+                "Set engine.flash_attention to auto, or engine.kv_type to f16.",
+            )
         params = lib.llama_context_default_params()
         params.n_ctx = n_ctx
+        # With room for fewer tokens than sequences the library ends the process.
+        batch = max(batch, sequences)
         params.n_batch = batch
-        params.n_ubatch = batch
+        params.n_ubatch = max(min(ubatch or batch, batch), sequences)
         params.n_seq_max = sequences
         params.kv_unified = True
         params.n_threads = threads
         params.n_threads_batch = threads
-        params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_AUTO
+        params.type_k = params.type_v = KV_TYPES[kv_type]
+        # Left to choose, the library could leave it off, and then a quantised cache has no reason to fail.
+        chosen = "on" if kv_type in QUANTISED else flash_attention
+        params.flash_attn_type = FLASH_ATTENTION[chosen]
         params.swa_full = True
         self.abort = AbortFlag()
         params.abort_callback = self.abort.callback
@@ -238,13 +302,37 @@ class Context:
             raise EngineError("The model gave no scores.")
         return np.ctypeslib.as_array(pointer, shape=(self._n_vocab,))
 
-    def copy(self, source: int, target: int, end: int) -> None:
-        """Let `target` share the first `end` positions of `source`."""
-        lib.llama_memory_seq_cp(self._memory, source, target, 0, end)
+    def copy(self, source: int, target: int, end: int, *, start: int = 0) -> None:
+        """Let `target` share the positions from `start` to before `end` of `source`."""
+        lib.llama_memory_seq_cp(self._memory, source, target, start, end)
 
-    def remove(self, sequence: int, start: int = 0) -> None:
-        """Forget a sequence from position `start` on."""
-        lib.llama_memory_seq_rm(self._memory, sequence, start, -1)
+    def shift(self, sequence: int, start: int, end: int, distance: int) -> None:
+        """Move the positions from `start` to before `end` of a sequence that shares no cells."""
+        lib.llama_memory_seq_add(self._memory, sequence, start, end, distance)
+
+    def remove(self, sequence: int, start: int = 0, end: int = -1) -> bool:
+        """Forget a sequence from position `start` on, or up to before `end`.
+
+        False if the model's memory cannot be cut there, as that of models with a running state cannot.
+        """
+        return bool(lib.llama_memory_seq_rm(self._memory, sequence, start, end))
+
+    def state(self, sequence: int) -> bytes:
+        """The native state of one sequence, which `restore` of an equal context takes."""
+        size = lib.llama_state_seq_get_size(self._context, sequence)
+        if not size:
+            return b""
+        buffer = (ctypes.c_uint8 * size)()
+        written = lib.llama_state_seq_get_data(self._context, buffer, size, sequence)
+        return bytes(memoryview(buffer)[:written])
+
+    def restore(self, sequence: int, state: bytes) -> bool:
+        """Fill an empty sequence; False, and the sequence stays empty, if the state does not fit."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if lib.llama_state_seq_set_data(self._context, buffer, len(state), sequence):
+            return True
+        self.remove(sequence)
+        return False
 
     def close(self) -> None:
         """Free batch and cache."""

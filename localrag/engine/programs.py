@@ -19,6 +19,9 @@ class FreeText:
     max_chars: int = 0
     """Most characters; 0 leaves the bound to the token budget."""
 
+    repeats: bool = False
+    """Whether the text may repeat itself; otherwise it ends where it begins to."""
+
     kind: Literal["free"] = "free"
 
 
@@ -37,7 +40,8 @@ class JsonSchema:
     """One segment named `json`: compact JSON that fits a schema."""
 
     schema: dict[str, Any]
-    """A JSON schema within what llguidance supports."""
+    """A JSON schema within what llguidance supports; where it sets no bounds, those of `json_bounds` hold.
+    When the token budget ends, the text is closed so that it still fits."""
 
     kind: Literal["json"] = "json"
 
@@ -50,6 +54,20 @@ class Choice:
     """Non-empty, distinct."""
 
     kind: Literal["choice"] = "choice"
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Nothing is written: the probabilities of the options are read where they begin to differ.
+
+    An option is read in the canonical tokenisation of its text alone, without a blank before it: a prompt's
+    template ends with a line break behind the assistant's header.
+    """
+
+    options: tuple[str, ...]
+    """At least two, non-empty, distinct."""
+
+    kind: Literal["decide"] = "decide"
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,10 @@ class Field:
 
     upper: bool = False
     """For `new` and `used`: written in capitals, as GraphRAG's records are."""
+
+    loose: bool = False
+    """For `new`: once a name is written, values that contain it or are contained in it, counted in whole
+    words, are no longer offered."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +144,44 @@ class Records:
 
 
 @dataclass(frozen=True)
+class LeanRecords:
+    """Records as short lines: `name | type` lines, `END`, then `source -> target | phrase` lines, `END`.
+
+    The segments are named `entity`, `relationship` and `end`; `lean.parse_lean` reads them. Names are used
+    once, both ends of a relation are known names, and no unordered pair is written twice.
+    """
+
+    names: tuple[str, ...]
+    """What an entity may be called; not offered with blanks at an end, `|`, `->` or a line break."""
+
+    types: tuple[str, ...]
+    """At least one."""
+
+    max_entities: int = 14
+    """Most entity lines."""
+
+    max_relations: int = 16
+    """Most relation lines."""
+
+    phrase_words: int = 8
+    """Most words of a phrase, words being what blanks part; 1 for languages that write without blanks."""
+
+    word_chars: int = 24
+    """Most characters of such a word."""
+
+    loose: bool = False
+    """As `Field.loose`."""
+
+    taken: tuple[str, ...] = ()
+    """Names that count as written; usable as ends of relations."""
+
+    taken_pairs: tuple[tuple[str, str], ...] = ()
+    """Pairs that count as written."""
+
+    kind: Literal["lean"] = "lean"
+
+
+@dataclass(frozen=True)
 class CitedText:
     """An answer: a segment `body` with marks such as [2], then a segment `sources`, a list of numbers.
 
@@ -150,7 +210,7 @@ class CitedText:
     kind: Literal["cited"] = "cited"
 
 
-Program = FreeText | Grammar | JsonSchema | Choice | Records | CitedText
+Program = FreeText | Grammar | JsonSchema | Choice | Decide | Records | LeanRecords | CitedText
 
 
 def to_dict(program: Program) -> dict[str, Any]:
@@ -165,15 +225,20 @@ def from_dict(data: dict[str, Any]) -> Program:
     """
     kind = data.get("kind")
     if kind == "free":
-        return FreeText(max_chars=int(data["max_chars"]))
+        return FreeText(max_chars=int(data["max_chars"]), repeats=bool(data["repeats"]))
     if kind == "grammar":
         return Grammar(lark=str(data["lark"]))
     if kind == "json":
         return JsonSchema(schema=dict(data["schema"]))
     if kind == "choice":
         return Choice(options=tuple(data["options"]))
+    if kind == "decide":
+        return Decide(options=tuple(data["options"]))
     if kind == "cited":
         return CitedText(**{**data, "marks": tuple(data["marks"])})
+    if kind == "lean":
+        lists = {key: tuple(data[key]) for key in ("names", "types", "taken")}
+        return LeanRecords(**{**data, **lists, "taken_pairs": _pairs(data)})
     if kind == "records":
         kinds = tuple(
             Record(
@@ -183,6 +248,10 @@ def from_dict(data: dict[str, Any]) -> Program:
             )
             for record in data["kinds"]
         )
-        pairs = tuple((pair[0], pair[1]) for pair in data["taken_pairs"])
-        return Records(**{**data, "kinds": kinds, "taken": tuple(data["taken"]), "taken_pairs": pairs})
+        taken = tuple(data["taken"])
+        return Records(**{**data, "kinds": kinds, "taken": taken, "taken_pairs": _pairs(data)})
     raise ValueError(f"unknown program kind {kind!r}")
+
+
+def _pairs(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((pair[0], pair[1]) for pair in data["taken_pairs"])

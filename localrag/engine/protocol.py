@@ -30,6 +30,10 @@ class Writer:
             self._stream.write(data)
             self._stream.flush()
 
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
 
 def receive(stream: BinaryIO) -> Message | None:
     """Read one message; None at the end of the stream or for a line that was cut off."""

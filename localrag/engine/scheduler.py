@@ -1,48 +1,34 @@
-"""Continuous batching: all running jobs are decoded in one batch, newcomers are read in slices beside them.
+"""Continuous batching: the loop that admits jobs, runs one step of the model after another, and books it.
 
 The cache holds a few shared prefixes, each in a sequence of its own; a job's sequence begins as a copy of
-one, which costs no memory because the cache is unified. Runs in one thread of the worker process; other
-threads talk to it through `submit`, `cancel` and `stop`.
+one, which costs no memory because the cache is unified. What a step holds is decided in `batching.py`, who
+may run in `admission.py`. While a job that a person waits for is running, background jobs stand still with
+all that they have in the cache. Runs in one thread of the worker process; other threads talk to it through
+`submit`, `cancel`, `pause` and `stop`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
+from localrag.engine import batching
+from localrag.engine.admission import SLACK, Room
+from localrag.engine.batching import Owner, Shape
 from localrag.engine.job import Emit, Job, JobRequest
-from localrag.engine.llama import Context, Entry, Model
+from localrag.engine.llama import Context, Model
 from localrag.engine.matching import Vocabulary
+from localrag.engine.prefixes import Prefix, PrefixStore, PrefixTable
 from localrag.errors import ConstraintError, EngineError
 
 PREFIXES = 4
 """Shared prefixes kept in the cache."""
 
-_SLICE = 192
-"""Most prompt tokens read in a step while other jobs are writing, so that these do not stall."""
-
-_SLACK = 64
-"""Cells kept free per job for a run of forced tokens beyond its budget."""
-
-_RESERVE = 2048
-"""Cells that background jobs leave free for a question, at most a quarter of the context."""
-
 _REPORT_SECONDS = 0.25
 _WINDOW_SECONDS = 4.0
-
-
-@dataclass
-class _Prefix:
-    """A shared prefix in the cache."""
-
-    sequence: int
-    tokens: tuple[int, ...]
-    done: int = 0
-    """Tokens of it that are read."""
-    users: int = 0
-    """Jobs whose sequence shares its cells."""
 
 
 class Rates:
@@ -65,6 +51,32 @@ class Rates:
         return sum(s[2] for s in self._steps) / seconds, sum(s[3] for s in self._steps) / seconds
 
 
+@dataclass
+class Spent:
+    """Where the time of a worker went, in seconds since its start; for measures."""
+
+    reading: float = 0.0
+    """Steps that read prompts."""
+
+    writing: float = 0.0
+    """Steps that wrote."""
+
+    choosing: float = 0.0
+    """Matchers: compiling grammars, checking and masking tokens, choosing the likeliest."""
+
+    read: int = 0
+    """Tokens read."""
+
+    written: int = 0
+    """Tokens written."""
+
+    steps: int = 0
+    """Steps in all."""
+
+    writing_steps: int = 0
+    """Those that wrote."""
+
+
 class Scheduler:
     """Owns the context and everything that is running in it."""
 
@@ -75,36 +87,45 @@ class Scheduler:
         vocabulary: Vocabulary,
         *,
         sequences: int,
-        batch: int,
+        shape: Shape,
         emit: Emit,
+        store: PrefixStore | None = None,
     ) -> None:
         """`sequences` jobs run together, and one more if a person waits for it."""
         self._context = context
         self._vocabulary = vocabulary
         self._emit = emit
-        self._batch = batch
+        self._shape = shape
         self._places = sequences
         self._cells = context.n_ctx
         self._pieces = _Pieces(model)
-        self._prefixes: OrderedDict[tuple[int, ...], _Prefix] = OrderedDict()
-        self._free_prefixes = list(range(PREFIXES))
+        self._prefixes = PrefixTable(context, list(range(PREFIXES)), store)
+        self._room = Room(self._cells, self._prefixes)
         self._free = list(range(PREFIXES, PREFIXES + sequences + 1))
         self._jobs: list[Job] = []
         self._waiting: list[JobRequest] = []
         self._rates = Rates()
         self._reported = 0.0
+        self._after_reading = False
+        self._full = False
+        """The cache was full against all reckoning, and no job has ended since."""
         self._condition = threading.Condition()
         self._inbox: deque[JobRequest] = deque()
         self._cancelled: set[int] = set()
+        self._paused = False
+        self._urgent_runs = False
         self._stopping = False
+        self.spent = Spent()
         self.fingerprint = ""
 
     # Called by other threads.
 
     def submit(self, request: JobRequest) -> None:
-        """Queue a request."""
+        """Queue a request; one that a person waits for stops a running step of background work."""
         with self._condition:
             self._inbox.append(request)
+            if request.priority > 0 and not self._urgent_runs:
+                self._context.abort.set()
             self._condition.notify()
 
     def cancel(self, job: int) -> None:
@@ -112,6 +133,14 @@ class Scheduler:
         with self._condition:
             self._cancelled.add(job)
             self._context.abort.set()
+            self._condition.notify()
+
+    def pause(self, paused: bool) -> None:
+        """Let background jobs stand still, or go on; a running step is stopped."""
+        with self._condition:
+            self._paused = paused
+            if paused and not self._urgent_runs:
+                self._context.abort.set()
             self._condition.notify()
 
     def stop(self) -> None:
@@ -123,7 +152,21 @@ class Scheduler:
 
     def most_tokens(self) -> int:
         """Tokens that one job can hold, prefix included."""
-        return self._cells - _SLACK
+        return self._cells - SLACK
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of what is held and where the time went."""
+        return {
+            "jobs": len(self._jobs),
+            "waiting": len(self._waiting),
+            "urgent": sum(job.request.priority > 0 for job in list(self._jobs)),
+            "free_sequences": len(self._free),
+            "prefixes": len(self._prefixes.all),
+            "prefix_users": sum(prefix.users for prefix in self._prefixes.all),
+            "prefix_tokens_loaded": self._prefixes.loaded,
+            "paused": self._paused,
+            **vars(self.spent),
+        }
 
     # The loop.
 
@@ -131,24 +174,24 @@ class Scheduler:
         """Work until `stop`. Native faults end the process, everything else ends a job."""
         while self._take_orders():
             self._admit()
-            entries, owners = self._next_batch()
-            if not entries:
+            step = self._next_step()
+            if not len(step):
                 continue
             began = time.monotonic()
-            code = self._context.decode(entries)
+            code = self._context.decode(step.entries)
             if code == 2:
-                self._undo(owners)
+                self._undo(step.owners)
                 continue
             if code == 1:
-                self._make_room(owners)
+                self._make_room(step.owners)
                 continue
-            self._advance(owners, began)
+            self._advance(step.owners, began)
             self._report()
 
     def _take_orders(self) -> bool:
         """Fetch what other threads asked for; waits if there is nothing to do. False ends the loop."""
         with self._condition:
-            while not (self._stopping or self._inbox or self._cancelled or self._jobs or self._waiting):
+            while not (self._stopping or self._inbox or self._cancelled or self._runnable()):
                 self._condition.wait()
             if self._stopping:
                 return False
@@ -156,9 +199,10 @@ class Scheduler:
             cancelled, self._cancelled = self._cancelled, set()
             arrived = list(self._inbox)
             self._inbox.clear()
-        if arrived:
             self._waiting.extend(arrived)
-            self._waiting.sort(key=lambda r: (-r.priority, r.id))
+            self._urgent_runs = self._someone_waits()
+        if arrived:
+            self._waiting.sort(key=lambda r: -r.priority)
         for request in [r for r in self._waiting if r.id in cancelled]:
             self._waiting.remove(request)
             self._emit(_empty_result(request, "cancelled", "", self.fingerprint))
@@ -167,62 +211,61 @@ class Scheduler:
             self._end(job)
         return True
 
+    def _runnable(self) -> bool:
+        """Whether there is a job that may run now."""
+        if not self._paused:
+            return bool(self._jobs or self._waiting)
+        return self._someone_waits()
+
+    def _someone_waits(self) -> bool:
+        """Whether there is work that a person waits for."""
+        return any(r.priority > 0 for r in (*self._waiting, *(job.request for job in self._jobs)))
+
     # Admission.
 
     def _admit(self) -> None:
         """Give places to waiting jobs, the most urgent first."""
         for request in list(self._waiting):
             urgent = request.priority > 0
+            if not urgent and (self._paused or (self._full and self._jobs)):
+                return
             if not self._free or (len(self._jobs) >= self._places and not urgent):
                 return
-            if not self._fits(request, urgent):
+            if not self._fits(request):
                 if self._jobs:
                     return
-                self._drop_idle_prefixes()
-                if not self._fits(request, urgent):
-                    self._refuse(request)
-                    continue
-            prefix = self._prefix_for(request)
+                self._refuse(request)
+                continue
+            prefix = self._prefixes.get(request.prompt.shared)
+            if prefix is None:
+                self._forget(one=True)
+                prefix = self._prefixes.get(request.prompt.shared)
             if prefix is None:
                 return
             self._waiting.remove(request)
             self._begin(request, prefix)
 
-    def _fits(self, request: JobRequest, urgent: bool) -> bool:
-        used = sum(job.request.need + _SLACK for job in self._jobs)
-        used += sum(len(prefix.tokens) for prefix in self._prefixes.values())
-        if request.prompt.shared not in self._prefixes:
-            used += len(request.prompt.shared)
-        reserve = 0 if urgent or not self._jobs else min(_RESERVE, self._cells // 4)
-        return used + request.need + _SLACK + reserve <= self._cells
-
-    def _prefix_for(self, request: JobRequest) -> _Prefix | None:
-        """The prefix of a request, made if needed; None if no sequence is free for one yet."""
-        tokens = request.prompt.shared
-        if tokens in self._prefixes:
-            self._prefixes.move_to_end(tokens)
-            return self._prefixes[tokens]
-        if not self._free_prefixes and not self._drop_idle_prefixes(one=True):
-            return None
-        prefix = _Prefix(self._free_prefixes.pop(), tokens)
-        self._prefixes[tokens] = prefix
-        return prefix
-
-    def _drop_idle_prefixes(self, *, one: bool = False) -> bool:
-        """Forget prefixes that no job uses, the longest unused first."""
-        dropped = False
-        for tokens, prefix in list(self._prefixes.items()):
-            if prefix.users:
-                continue
-            self._context.remove(prefix.sequence)
-            self._free_prefixes.append(prefix.sequence)
-            del self._prefixes[tokens]
-            dropped = True
-            if one:
+    def _fits(self, request: JobRequest) -> bool:
+        """Whether a request fits, after idle prefixes and, for a question, background jobs gave way."""
+        if self._room.fits(request, self._jobs):
+            return True
+        if not self._jobs:
+            self._forget()
+        while request.priority > 0 and not self._room.fits(request, self._jobs):
+            victim = self._room.victim(self._jobs)
+            if victim is None:
                 break
-        return dropped
+            self._put_back(victim)
+        return self._room.fits(request, self._jobs)
 
-    def _begin(self, request: JobRequest, prefix: _Prefix) -> None:
+    def _forget(self, *, one: bool = False) -> bool:
+        """Drop prefixes that nobody uses; whether there was one."""
+        dropped = self._prefixes.drop_idle(one=one)
+        for sequence in dropped:
+            self._context.remove(sequence)
+        return bool(dropped)
+
+    def _begin(self, request: JobRequest, prefix: Prefix) -> None:
         try:
             job = Job(request, self._vocabulary, self._pieces, self._emit)
         except ConstraintError as error:
@@ -247,100 +290,103 @@ class Scheduler:
 
     # One step.
 
-    def _next_batch(self) -> tuple[list[Entry], list[tuple[Job | _Prefix, int, int]]]:
-        """Tokens to decode, and for each owner (owner, tokens, index of its scores or -1)."""
-        entries: list[Entry] = []
-        owners: list[tuple[Job | _Prefix, int, int]] = []
+    def _next_step(self) -> batching.Step:
         self._attach()
-        for job in self._jobs:
-            if job.past >= 0 and not job.reading and len(entries) < self._batch:
-                # A long forced run may take several steps; only its end has scores.
-                written = job.pending[: self._batch - len(entries)]
-                asks = len(written) == len(job.pending)
-                for offset, token in enumerate(written):
-                    last = asks and offset == len(written) - 1
-                    entries.append(Entry(token, job.past + offset, job.sequence, last))
-                owners.append((job, len(written), len(entries) - 1 if asks else -1))
-        room = self._batch - len(entries)
-        if owners:
-            room = min(room, _SLICE)
-        for prefix in self._prefixes.values():
-            if room > 0 and prefix.users and prefix.done < len(prefix.tokens):
-                part = prefix.tokens[prefix.done : prefix.done + room]
-                entries.extend(
-                    Entry(token, prefix.done + i, prefix.sequence, False) for i, token in enumerate(part)
-                )
-                owners.append((prefix, len(part), -1))
-                room -= len(part)
-        for job in sorted(self._jobs, key=lambda j: -j.request.priority):
-            if room > 0 and job.past >= 0 and job.reading:
-                part_own = job.prompt_left[:room]
-                whole = len(part_own) == len(job.prompt_left)
-                # What is forced at the very start of the output is read together with the prompt's end.
-                forced = job.pending if whole and len(part_own) + len(job.pending) <= room else []
-                tokens = [*part_own, *forced]
-                asks = whole and len(forced) == len(job.pending)
-                for offset, token in enumerate(tokens):
-                    last = asks and offset == len(tokens) - 1
-                    entries.append(Entry(token, job.past + offset, job.sequence, last))
-                owners.append((job, len(tokens), len(entries) - 1 if asks else -1))
-                room -= len(tokens)
-        return entries, owners
+        urgent = [job for job in self._jobs if job.request.priority > 0]
+        jobs = urgent or ([] if self._paused else self._jobs)
+        needed = {job.request.prompt.shared for job in jobs}
+        prefixes = [prefix for prefix in self._prefixes.all if prefix.tokens in needed]
+        return batching.compose(prefixes, jobs, self._shape, after_reading=self._after_reading)
 
     def _attach(self) -> None:
         """Copy finished prefixes into the sequences of the jobs that wait for them."""
         for job in self._jobs:
             prefix = self._prefixes[job.request.prompt.shared]
-            if job.past < 0 and prefix.done == len(prefix.tokens):
+            if job.past < 0 and prefix.ready:
                 if prefix.tokens:
                     self._context.copy(prefix.sequence, job.sequence, len(prefix.tokens))
                 job.past = len(prefix.tokens)
 
-    def _advance(self, owners: list[tuple[Job | _Prefix, int, int]], began: float) -> None:
+    def _advance(self, owners: list[tuple[Owner, int, int]], began: float) -> None:
         """Book what was decoded, and let jobs with scores choose their next token."""
+        decoded = time.monotonic()
         read = written = 0
+        self.spent.steps += 1
         for owner, count, index in owners:
-            if isinstance(owner, _Prefix):
+            if isinstance(owner, Prefix):
                 owner.done += count
                 read += count
+                if owner.ready:
+                    self._prefixes.keep(owner)
                 continue
             owner.past += count
+            owner.served = self.spent.steps
             from_prompt = min(count, len(owner.prompt_left))
             del owner.prompt_left[:from_prompt]
             del owner.pending[: count - from_prompt]
             read += from_prompt
             written += count - from_prompt
             if index >= 0:
-                try:
-                    owner.feed(self._context.logits(index))
-                except (ConstraintError, EngineError) as error:
-                    owner.finish, owner.error = "error", str(error)
+                self._choose(owner, index)
+            if owner.cut:
+                # What was taken back leaves the cache; the job has set everything else.
+                self._context.remove(owner.sequence, owner.past)
+                owner.cut = 0
             if owner.finish:
                 self._end(owner)
-        self._rates.add(began, time.monotonic(), read, written)
+        ended = time.monotonic()
+        self._after_reading = read > 0
+        self._book(read, written, decoded - began, ended - decoded)
+        self._rates.add(began, ended, read, written)
 
-    def _undo(self, owners: list[tuple[Job | _Prefix, int, int]]) -> None:
+    def _choose(self, job: Job, index: int) -> None:
+        try:
+            job.feed(self._context.logits(index))
+        except (ConstraintError, EngineError) as error:
+            job.finish, job.error = "error", str(error)
+
+    def _book(self, read: int, written: int, native: float, choosing: float) -> None:
+        spent = self.spent
+        spent.read += read
+        spent.written += written
+        spent.choosing += choosing
+        if read:
+            spent.reading += native
+        else:
+            spent.writing += native
+            spent.writing_steps += 1
+
+    def _undo(self, owners: list[tuple[Owner, int, int]]) -> None:
         """After a stopped decode: forget what it may have put into the cache."""
         for owner, _, _ in owners:
-            if isinstance(owner, _Prefix):
+            if isinstance(owner, Prefix):
                 self._context.remove(owner.sequence, owner.done)
             else:
                 self._context.remove(owner.sequence, owner.past)
 
-    def _make_room(self, owners: list[tuple[Job | _Prefix, int, int]]) -> None:
-        """The cache is full against all reckoning: put the youngest background job back into the queue."""
+    def _make_room(self, owners: list[tuple[Owner, int, int]]) -> None:
+        """The cache is full against all reckoning: put a background job back into the queue."""
         self._undo(owners)
-        if self._drop_idle_prefixes():
+        if self._forget():
             return
-        victim = min(reversed(self._jobs), key=lambda j: j.request.priority)
-        if len(self._jobs) == 1:
-            victim.finish, victim.error = "error", "The context is full."
-            self._end(victim)
+        victim = self._room.victim(self._jobs)
+        if len(self._jobs) == 1 or victim is None:
+            last = self._jobs[-1]
+            last.finish, last.error = "error", "The context is full."
+            self._end(last)
             return
-        self._release(victim)
-        self._waiting.insert(0, victim.request)
+        # Admitted again at once it would fill the cache again.
+        self._full = True
+        self._put_back(victim)
+
+    def _put_back(self, job: Job) -> None:
+        """Let a job start again later; what it wrote is lost."""
+        self._release(job)
+        self._waiting.append(job.request)
+        self._waiting.sort(key=lambda r: -r.priority)
 
     def _end(self, job: Job) -> None:
+        self._full = False
         self._release(job)
         self._emit(job.result(self.fingerprint))
 

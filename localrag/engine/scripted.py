@@ -17,8 +17,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from localrag.engine.programs import Choice, CitedText, Field, JsonSchema, Record, Records
+from localrag.engine.decisions import decide
+from localrag.engine.lean import ARROW, BETWEEN, END, ENTITY, MARK, RELATIONSHIP
+from localrag.engine.names import NameBook
+from localrag.engine.programs import (
+    Choice,
+    CitedText,
+    Decide,
+    Field,
+    JsonSchema,
+    LeanRecords,
+    Record,
+    Records,
+)
 from localrag.engine.types import (
+    INTERACTIVE,
+    Decision,
     EmbeddingSpace,
     Event,
     Generation,
@@ -92,6 +106,12 @@ class ScriptedModel:
             yield index, self._generate(request)
             yield -1, ProgressEvent("decode", 1, 0, 100.0, 50.0)
 
+    def decide(
+        self, messages: Sequence[Message], options: Sequence[str], *, priority: int = INTERACTIVE
+    ) -> Decision:
+        """The option that `answers` gives, or the first, has nine tenths."""
+        return decide(self.stream, messages, options, priority)
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """A token for every four characters, and for every one outside ASCII."""
         return [sum(1 for c in text if ord(c) > 127) + len(text) // _CHARS_PER_TOKEN + 1 for text in texts]
@@ -126,6 +146,8 @@ class ScriptedModel:
             model=self.describe().fingerprint,
             prompt_hash=hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest(),
             error="scripted failure" if failed else "",
+            probabilities=() if failed else _probabilities(request, text),
+            mass=1.0 if isinstance(request.program, Decide) and not failed else 0.0,
         )
 
     def _segments(self, request: GenerationRequest, prompt: str) -> list[Segment]:
@@ -137,12 +159,23 @@ class ScriptedModel:
         if isinstance(program, CitedText):
             words = [word for word in _WORD.findall(request.messages[-1].text) if len(word) > 2][:6]
             return [Segment("body", " ".join(words) + " [1]."), Segment("sources", program.heading + "[1]")]
-        if isinstance(program, Choice):
+        if isinstance(program, LeanRecords):
+            return _lean(program)
+        if isinstance(program, (Choice, Decide)):
             return [Segment("choice", program.options[0])]
         if isinstance(program, JsonSchema):
             keys = program.schema.get("properties", {})
             return [Segment("json", json.dumps({key: [] for key in keys}))]
         return [Segment("text", " ".join(_WORD.findall(prompt)[:8]))]
+
+
+def _probabilities(request: GenerationRequest, text: str) -> tuple[float, ...]:
+    """Nine tenths for the option that was written, the rest shared by the others."""
+    if not isinstance(request.program, Decide):
+        return ()
+    options = request.program.options
+    rest = 0.1 / max(len(options) - 1, 1)
+    return tuple(0.9 if option == text else rest for option in options)
 
 
 def _cut(program: object, text: str) -> list[Segment]:
@@ -156,6 +189,16 @@ def _cut(program: object, text: str) -> list[Segment]:
             )
             for piece in pieces
         ]
+    if isinstance(program, LeanRecords):
+        return [
+            Segment(MARK if line == END else RELATIONSHIP if f"{ARROW} " in line else ENTITY, f"{line}\n")
+            for line in text.split("\n")
+            if line
+        ]
+    if isinstance(program, (Choice, Decide)):
+        return [Segment("choice", text)]
+    if isinstance(program, JsonSchema):
+        return [Segment("json", text)]
     if isinstance(program, CitedText) and program.heading in text:
         body, _, rest = text.partition(program.heading)
         return [Segment("body", body), Segment("sources", program.heading + rest)]
@@ -176,6 +219,27 @@ def _records(program: Records) -> list[Segment]:
             line = program.tuple_delimiter.join([tag, *values])
             result.append(Segment(kind.tag, f"({line}){program.record_delimiter}\n"))
     return [*result, Segment("complete", program.completion_delimiter)]
+
+
+def _lean(program: LeanRecords) -> list[Segment]:
+    """The first names that are offered, each related to the next."""
+    book = NameBook(program.taken, program.taken_pairs)
+    result = []
+    for _ in range(min(program.max_entities, _PER_KIND)):
+        free = book.free(program.names, loose=program.loose)
+        if not free:
+            break
+        book.add(free[0])
+        result.append(Segment(ENTITY, f"{free[0]}{BETWEEN}{program.types[0]}\n"))
+    result.append(Segment(MARK, f"{END}\n"))
+    for _ in range(min(program.max_relations, _PER_KIND)):
+        source = next(iter(book.sources()), None)
+        if source is None:
+            break
+        target = book.partners(source)[0]
+        book.join(source, target)
+        result.append(Segment(RELATIONSHIP, f"{source}{ARROW} {target}{BETWEEN}is with\n"))
+    return [*result, Segment(MARK, END)]
 
 
 def _fields(kind: Record, names: list[str], pairs: set[frozenset[str]]) -> list[str] | None:

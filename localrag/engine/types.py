@@ -6,9 +6,9 @@ another process. Constraints are described by the programs of `programs.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,45 @@ class Generation:
     error: str = ""
     """Why it failed, if `finish` is `error`."""
 
+    rolled_back_tokens: int = 0
+    """Tokens that were written and taken back because they repeated what was there; in no other count."""
+
+    deaths: int = 0
+    """Deaths of the engine that it was given up after; 0 unless it is to blame for them."""
+
+    probabilities: tuple[float, ...] = ()
+    """Of each option of a decision, in their order; together 1."""
+
+    mass: float = 0.0
+    """Probability that the model gave to all options of a decision together, before it was shared out."""
+
+    closed: bool = False
+    """Whether JSON was closed because the token budget ended: it fits its schema but is not complete."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How likely each of several options is, read from the model's scores."""
+
+    options: tuple[str, ...]
+    """What could be answered."""
+
+    probabilities: tuple[float, ...]
+    """One for each option; they sum to 1."""
+
+    mass: float
+    """The probability of all options together, among everything that could be written. A small one says
+    that the prompt does not lead to any of them."""
+
+    @property
+    def best(self) -> str:
+        """The likeliest option; the first of equal ones."""
+        return self.options[self.probabilities.index(max(self.probabilities))]
+
+    def of(self, option: str) -> float:
+        """The probability of an option. Raises `ValueError` for one that was none."""
+        return self.probabilities[self.options.index(option)]
+
 
 @dataclass(frozen=True)
 class TextEvent:
@@ -203,6 +242,18 @@ class ModelDescription:
     memory_mb: int = 0
     """Resident memory of the worker after loading, in MiB."""
 
+    batch: int = 0
+    """Most tokens in one step."""
+
+    kv_type: str = ""
+    """Type of the cache's numbers."""
+
+    flash_attention: str = ""
+    """`auto`, `on` or `off`, as the context was asked for."""
+
+    notes: tuple[str, ...] = ()
+    """What a person should know of how the model runs: settings that were adjusted, a borrowed template."""
+
 
 @dataclass(frozen=True)
 class EmbeddingSpace:
@@ -246,6 +297,15 @@ class LanguageModel(Protocol):
         come with index -1. Closing the iterator cancels what runs.
         """
 
+    def decide(
+        self, messages: Sequence[Message], options: Sequence[str], *, priority: int = INTERACTIVE
+    ) -> Decision:
+        """How likely each option is as the answer's beginning; nothing is written.
+
+        For many decisions at once put `decisions.request`s among those of `run`. Raises `EngineError` where
+        the model cannot be asked for probabilities.
+        """
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens off."""
 
@@ -273,6 +333,17 @@ class Embedder(Protocol):
         """Stop the worker. May be called twice."""
 
 
+@runtime_checkable
+class Pausable(Protocol):
+    """An engine whose background work can stand still in place."""
+
+    def pause_background(self) -> None:
+        """Let background work stand still; questions are answered. Does not wait."""
+
+    def resume_background(self) -> None:
+        """Let it go on."""
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """How a worker loads its model."""
@@ -286,11 +357,57 @@ class EngineOptions:
     threads: int = 0
     """Threads; 0 takes the physical cores."""
 
-    batch: int = 512
-    """Most tokens in one step."""
+    batch: int = 0
+    """Most tokens in one step; 0 chooses."""
+
+    width: int = 0
+    """Most tokens of a step that writes; 0 takes what suits processors."""
+
+    prefix_mb: int = 512
+    """MiB on disk for the cache of shared prefixes of all models; 0 keeps none."""
 
     gpu_layers: int = 0
-    """Layers put on a GPU where the build has one; -1 all."""
+    """Layers put on a GPU; -1 puts all there if the build has one."""
+
+    ubatch: int = 0
+    """Most tokens computed at once within a step; 0 takes the whole step."""
+
+    kv_type: str = "auto"
+    """Type of the cache's numbers, such as `f16`; `auto` chooses."""
+
+    flash_attention: str = "auto"
+    """`auto`, `on` or `off`."""
+
+    devices: tuple[str, ...] = ()
+    """Names of the devices to use; empty takes all."""
+
+    split_mode: str = "layer"
+    """How a model is split over several GPUs: `none`, `layer`, `row` or `tensor`."""
+
+    tensor_split: tuple[float, ...] = ()
+    """Shares of the devices; empty splits by free memory."""
+
+    main_gpu: int = 0
+    """Number of the device used with split mode `none`."""
+
+    chat_template: str = ""
+    """A file in Jinja's dialect or the name of a built-in template, instead of the model's own; empty takes
+    the model's own."""
+
+    hang_seconds: int = 180
+    """Seconds without a sign of life after which a worker that has work is ended and started again; 0 never.
+    Must be longer than the longest step of the model."""
 
     extra: dict[str, str] = field(default_factory=dict)
     """Reserved for settings of one backend."""
+
+
+def options_of(message: Mapping[str, Any]) -> EngineOptions:
+    """The options in a message that a worker is started with; what it leaves out keeps its default."""
+    given: dict[str, Any] = {}
+    for item in fields(EngineOptions):
+        if item.name in message:
+            value = message[item.name]
+            # JSON knows lists only.
+            given[item.name] = tuple(value) if isinstance(value, list) else value
+    return EngineOptions(**given)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from localrag.engine.programs import Program
 from localrag.engine.types import Generation, GenerationRequest, Message
 from localrag.errors import SettingsError
-from localrag.extraction.candidates import find_candidates
+from localrag.extraction.candidates import MAX_CANDIDATES, find_candidates
+from localrag.extraction.compact import NAMES, budget, compact_program, parse_compact
 from localrag.extraction.program import Limits, records_program
 from localrag.extraction.spans import clean, locate, one_line
 from localrag.extraction.types import TypeWords, type_words
@@ -24,7 +26,8 @@ from localrag.store.rows import ChunkRow, EntityMention, Reading, Reject, Relati
 TASK = "extraction"
 """Name of the task in requests and in the journal."""
 
-_PROFILES = ("lightrag",)
+_COMPACT = "compact"
+_PROFILES = ("lightrag", _COMPACT)
 _PROMPT_LANGUAGES = ("en", "zh")
 _MAX_KEYWORDS, _MAX_KEYWORD_WORDS = 5, 4
 _KEYWORD_BORDER = re.compile(r"[,;，；、]")
@@ -76,7 +79,8 @@ class Extractor:
 
     def names(self, chunk: ChunkRow) -> tuple[str, ...]:
         """The names that the chunk offers, in order of appearance; without any there is nothing to do."""
-        return tuple(candidate.text for candidate in find_candidates(chunk.text))
+        limit = NAMES if self.profile == _COMPACT else MAX_CANDIDATES
+        return tuple(candidate.text for candidate in find_candidates(chunk.text, limit))
 
     def request(self, chunk: ChunkRow) -> GenerationRequest:
         """The call that reads a chunk.
@@ -88,17 +92,25 @@ class Extractor:
         inputs = self._inputs(chunk, code)
         system = self._prompts[code, "extraction_system"]
         user = self._prompts[code, "extraction_user"]
+        program, budget = self._program(chunk, code)
         return GenerationRequest(
             task=TASK,
             messages=(
                 Message("system", system.pieces(inputs, ("input_text",))),
                 Message("user", user.pieces(inputs, ("input_text",))),
             ),
-            program=records_program(
-                self.names(chunk), self._types[code].shown, self._limits(code), self._delimiters, code
-            ),
-            max_tokens=self._settings.max_tokens,
+            program=program,
+            max_tokens=budget,
         )
+
+    def _program(self, chunk: ChunkRow, code: str) -> tuple[Program, int]:
+        """What may be written about a chunk, and in how many tokens."""
+        names, types = self.names(chunk), self._types[code].shown
+        if self.profile == _COMPACT:
+            lean = compact_program(names, types, chunk.tokens, self._settings, code)
+            return lean, budget(lean, self._settings)
+        limits = self._limits(code)
+        return records_program(names, types, limits, self._delimiters, code), self._settings.max_tokens
 
     def read(self, chunk: ChunkRow, generation: Generation) -> tuple[Reading, list[Reject]]:
         """What a generation says about a chunk, and what of it cannot be stored.
@@ -108,7 +120,8 @@ class Extractor:
         or a cancellation the complete records are returned too, with one more reject of kind `generation`
         that says why; the caller decides whether to store them or to mark the chunk as failed.
         """
-        records = parse(generation.text, self._delimiters)
+        compact = self.profile == _COMPACT
+        records = parse_compact(generation) if compact else parse(generation.text, self._delimiters)
         rejects = list(records.rejects)
         entities = self._entities(chunk, records, rejects)
         names = {entity.key for entity in entities}

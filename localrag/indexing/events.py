@@ -72,6 +72,12 @@ class ChunkFailed:
     reason: str
     """Why, for people."""
 
+    ordinal: int = 0
+    """Its place in the document, from 0."""
+
+    left_out: bool = False
+    """Whether no later run tries it again, because it made the engine die."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -128,6 +134,9 @@ class IndexReport:
 
     cancelled: bool
     """Whether it was stopped; the rest is done by the next run."""
+
+    left_out: int = 0
+    """How many of the failed chunks are left out for good, because they made the engine die."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from localrag.errors import Cancelled
 from localrag.extraction.extractor import TASK, Extractor
 from localrag.indexing.events import ChunkFailed, ChunkRead, Progress
 from localrag.indexing.pace import Pace
+from localrag.pausing import Pause
 from localrag.stopping import stoppable
 from localrag.store.database import Store
 from localrag.store.rows import ChunkRow, GenerationRow, Reading, Reject
@@ -29,9 +30,18 @@ class Feed:
     chunk is drawn once in a run, so one that fails waits for the next run.
     """
 
-    def __init__(self, store: Store, extractor: Extractor) -> None:
+    def __init__(
+        self,
+        store: Store,
+        extractor: Extractor,
+        pause: Pause | None = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """While `pause` is on nothing is handed out; an iteration that waits for its end obeys `cancel`."""
         self._store = store
         self._extractor = extractor
+        self._pause = pause or Pause()
+        self._cancel = cancel
         self._ready: deque[tuple[ChunkRow, GenerationRequest]] = deque()
         self._drawn: dict[int, tuple[ChunkRow, GenerationRequest]] = {}
         self._held: set[int] = set()
@@ -48,10 +58,12 @@ class Feed:
         """Fetch pending chunks until `AHEAD` wait; returns whether anything waits."""
         if len(self._ready) < AHEAD // 2:
             # What is held is still pending in the file, so it must be fetched too and passed over.
-            for row in self._store.chunks.pending(len(self._held) + AHEAD):
-                if row.id not in self._held:
-                    self._held.add(row.id)
-                    self._put(row)
+            rows = self._store.chunks.pending(len(self._held) + AHEAD)
+            fresh = [row for row in rows if row.id not in self._held]
+            # Long ones first: at the end of a run the short ones fill what the long ones leave.
+            for row in sorted(fresh, key=lambda row: -row.tokens):
+                self._held.add(row.id)
+                self._put(row)
         return bool(self._ready or self.nameless)
 
     def _put(self, row: ChunkRow) -> None:
@@ -67,6 +79,7 @@ class Feed:
 
     def __iter__(self) -> Iterator[GenerationRequest]:
         while self._ready:
+            self._pause.wait(self._cancel)
             pair = self._ready.popleft()
             self._drawn[self._next] = pair
             self._next += 1
@@ -85,10 +98,16 @@ class ReadingStage:
     """The reading of one run."""
 
     def __init__(
-        self, store: Store, extractor: Extractor, model: LanguageModel, cancel: threading.Event | None
+        self,
+        store: Store,
+        extractor: Extractor,
+        model: LanguageModel,
+        cancel: threading.Event | None,
+        pause: Pause | None = None,
     ) -> None:
         self._store = store
-        self._feed = Feed(store, extractor)
+        self._pause = pause or Pause()
+        self._feed = Feed(store, extractor, self._pause, cancel)
         self._extractor = extractor
         self._model = model
         self._cancel = cancel
@@ -100,9 +119,10 @@ class ReadingStage:
 
         Raises `Cancelled` and `EngineError`.
         """
-        pace = Pace(total, tokens)
+        pace = Pace(total, tokens, self._pause.working_time)
         while self._feed.refill():
             while self._feed.nameless:
+                self._pause.wait(self._cancel)
                 if self._cancel is not None and self._cancel.is_set():
                     raise Cancelled("Stopped.", "What was done before is kept.")
                 yield self._nameless(self._feed.nameless.popleft())
@@ -143,7 +163,7 @@ class ReadingStage:
         self, row: ChunkRow, request: GenerationRequest, generation: Generation
     ) -> ChunkRead | ChunkFailed:
         if generation.finish == "error":
-            return self._failed(row, generation.error or "The engine gave no reason.")
+            return self._failed(row, generation.error or "The engine gave no reason.", generation.deaths)
         reading, rejects = self._extractor.read(row, generation)
         if generation.finish == "length" and not reading.entities:
             return self._failed(row, f"The model wrote nothing usable in {generation.output_tokens} tokens.")
@@ -160,9 +180,13 @@ class ReadingStage:
         path = self._path(row.document_id)
         return ChunkRead(row.id, path, row.ordinal, names, len(reading.relations), len(rejects), seconds)
 
-    def _failed(self, row: ChunkRow, reason: str) -> ChunkFailed:
-        self._store.chunks.mark_failed(row.id, reason)
-        return ChunkFailed(row.id, self._path(row.document_id), reason)
+    def _failed(self, row: ChunkRow, reason: str, deaths: int = 0) -> ChunkFailed:
+        """Count a failed attempt; a chunk that killed the engine is not tried again by the next run."""
+        if deaths:
+            reason = f"It made the engine fail {deaths} times and is left out. {reason}"
+        self._store.chunks.mark_failed(row.id, reason, attempts=max(deaths, 1))
+        path = self._path(row.document_id)
+        return ChunkFailed(row.id, path, reason, row.ordinal, left_out=deaths > 0)
 
     def _prompt(self, request: GenerationRequest) -> str:
         """Hash of the instructions, which are kept once; the chunk's text is in the file anyway."""

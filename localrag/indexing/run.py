@@ -53,6 +53,7 @@ class _Run:
         self._began = time.monotonic()
         self._read = 0
         self._failed = 0
+        self._left_out = 0
         self._rejects = 0
 
     def events(self) -> Generator[IndexEvent, None, None]:
@@ -72,6 +73,7 @@ class _Run:
                 rejects=self._rejects,
                 seconds=time.monotonic() - self._began,
                 cancelled=cancelled,
+                left_out=self._left_out,
             )
         )
 
@@ -96,7 +98,8 @@ class _Run:
         A model that a person named is another matter: a name that fits none is told at once.
         """
         try:
-            return VectorStage(self._store, self._engines.embedder, self._cancel), None
+            pause = self._engines.background
+            return VectorStage(self._store, self._engines.embedder, self._cancel, pause), None
         except Cancelled:
             raise
         except (EngineError, ModelError) as error:
@@ -106,11 +109,14 @@ class _Run:
             return None, Note(text)
 
     def _reading(self, total: int, tokens: int) -> Iterator[IndexEvent]:
-        stage = ReadingStage(self._store, self._extractor, self._engines.model, self._cancel)
+        stage = ReadingStage(
+            self._store, self._extractor, self._engines.model, self._cancel, self._engines.background
+        )
         for event in stage.run(total, tokens):
             if isinstance(event, ChunkRead):
                 self._read += 1
                 self._rejects += event.rejects
             elif isinstance(event, ChunkFailed):
                 self._failed += 1
+                self._left_out += event.left_out
             yield event

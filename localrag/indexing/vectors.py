@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from localrag.engine.types import Embedder
 from localrag.errors import Cancelled, EmbeddingSpaceMismatch, EngineError
 from localrag.indexing.events import Embedded, Note
+from localrag.pausing import Pause
 from localrag.stopping import wait_for
 from localrag.store.database import Store
 from localrag.store.rows import VectorKind
@@ -19,13 +21,20 @@ TOGETHER = 32
 """Texts in one batch, and so the most that a stop can waste."""
 
 _MOST_FAILURES = 3
+_SHOWN = 60
 _PLURAL: dict[VectorKind, str] = {"chunk": "chunks", "entity": "entities", "relation": "relations"}
 
 
 class VectorStage:
     """Vectors of one run, all of one space."""
 
-    def __init__(self, store: Store, embedder: Embedder, cancel: threading.Event | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        cancel: threading.Event | None,
+        pause: Pause | None = None,
+    ) -> None:
         """Start the embedding model.
 
         Raises `EmbeddingSpaceMismatch` if the file's vectors are of another space, `EngineError` and
@@ -34,6 +43,7 @@ class VectorStage:
         self._store = store
         self._embedder = embedder
         self._cancel = cancel
+        self._pause = pause or Pause()
         self._failed: dict[VectorKind, set[int]] = {"chunk": set(), "entity": set(), "relation": set()}
         space = wait_for(lambda: embedder.space, cancel)
         active = store.vectors.active_space()
@@ -59,6 +69,7 @@ class VectorStage:
         total = self.missing(kind)
         done = 0
         while batch := self._next(kind):
+            self._pause.wait(self._cancel)
             try:
                 self._put(kind, batch)
                 done += len(batch)
@@ -69,7 +80,7 @@ class VectorStage:
                 for row, text in batch:
                     reason = self._alone(kind, row, text)
                     if reason:
-                        yield Note(f"One of the {_PLURAL[kind]} got no vector: {reason}")
+                        yield Note(f"{self._named(kind, row, text)} got no vector: {reason}")
                     else:
                         done += 1
                     if len(failed) >= _MOST_FAILURES:
@@ -95,6 +106,12 @@ class VectorStage:
             self._failed[kind].add(row)
             return error.message
         return ""
+
+    def _named(self, kind: VectorKind, row: int, text: str) -> str:
+        """Which row it is, for people."""
+        for chunk in self._store.chunks.many([row]) if kind == "chunk" else []:
+            return f"{self._store.documents.get(chunk.document_id).path}: chunk {chunk.ordinal + 1}"
+        return f"One of the {_PLURAL[kind]} ({textwrap.shorten(text, _SHOWN, placeholder='…')})"
 
     def _put(self, kind: VectorKind, batch: Sequence[tuple[int, str]]) -> None:
         ids, texts = [row for row, _ in batch], [text for _, text in batch]

@@ -63,14 +63,17 @@ class Chunks:
         read, failed, pending = (int(counts.get(state, 0)) for state in ("read", "failed", "pending"))
         return ChunkCounts(read + failed + pending, read, failed, pending)
 
-    def mark_failed(self, chunk_id: int, error: str) -> None:
-        """Count a failed attempt and keep its reason. What an earlier reading found stays, and so does the
-        state of a chunk that was read before. A chunk that is gone is no error."""
+    def mark_failed(self, chunk_id: int, error: str, attempts: int = 1) -> None:
+        """Count one or more failed attempts and keep the reason.
+
+        What an earlier reading found stays, and so does the state of a chunk that was read before. A chunk
+        that is gone is no error.
+        """
         with self._session.transaction():
             self._session.run(
-                "UPDATE chunks SET attempts = attempts + 1, error = ?, "
+                "UPDATE chunks SET attempts = attempts + ?, error = ?, "
                 "state = CASE state WHEN 'read' THEN 'read' ELSE 'failed' END WHERE id = ?",
-                [clean(error), chunk_id],
+                [attempts, clean(error), chunk_id],
             )
             document_id = self._session.value("SELECT document_id FROM chunks WHERE id = ?", [chunk_id])
             if document_id is not None:

@@ -122,7 +122,12 @@ def settle_document(session: Session, document_id: int) -> None:
         return
     reason = "" if total else "There is no text in it."
     if failed:
-        reason = f"{failed} of {total} passages could not be read."
+        ordinal, error = session.row(
+            "SELECT ordinal, error FROM chunks WHERE document_id = ? AND state = 'failed' "
+            "ORDER BY ordinal LIMIT 1",
+            [document_id],
+        ) or (0, "")
+        reason = f"{failed} of {total} passages could not be read. Passage {ordinal + 1}: {error}"
     session.run(
         "UPDATE documents SET status = 'indexed', reason = ? "
         "WHERE id = ? AND status IN ('waiting', 'indexed')",

@@ -207,9 +207,17 @@ class Session:
         def job(kb: KnowledgeBase) -> None:
             report: IndexReport | None = None
             teller = IndexTeller(self._post)
-            with contextlib.suppress(Cancelled), contextlib.closing(kb.index(cancel)) as events:
-                for event in events:
-                    report = teller.tell(event) or report
+            with contextlib.suppress(Cancelled):
+                coverage = kb.status().coverage
+                if coverage.read < coverage.total:
+                    self._measure(
+                        kb, lambda text: self._post(IndexProgress(IndexState(doing=plain(text)))), cancel
+                    )
+                with contextlib.closing(kb.index(cancel)) as events:
+                    for event in events:
+                        report = teller.tell(event) or report
+                for note in kb.engine_notes():
+                    self._post(IndexNote(plain(note)))
             self._indexing = None
             self._post(IndexEnded(report))
 
@@ -268,16 +276,27 @@ class Session:
             )
         return None
 
+    def _measure(self, kb: KnowledgeBase, tell: Callable[[str], None], cancel: threading.Event) -> None:
+        """Before the engine first starts: measure the machine if that was never done."""
+        if not kb.status().documents:
+            return
+        found = kb.measure_machine(tell, cancel)
+        if found:
+            self._post(IndexNote(plain(found)))
+
     def _answer(self, kb: KnowledgeBase, number: int, question: str, cancel: threading.Event) -> None:
         teller = AnswerTeller(self._post, number)
         self._post(AskStage(number, "Searching"))
         answer: Answer | None = None
         try:
+            self._measure(kb, lambda text: self._post(AskStage(number, plain(text))), cancel)
             with contextlib.closing(kb.stream(question, mode=MODE, cancel=cancel)) as events:
                 for event in events:
                     if cancel.is_set():
                         break
                     answer = teller.tell(event)
+            for note in kb.engine_notes():
+                self._post(AskNote(number, plain(note)))
         except Cancelled:
             answer = None
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -54,13 +55,40 @@ def test_the_counts_of_a_run_add_up(data: Path, tmp_path: Path) -> None:
     arguments = ["bench", "engine", "--data", str(data), "--set", "own-set", "--tier", "M", "--json"]
     result = CliRunner().invoke(cli, [*arguments, "--model", str(model), "--sequences", "2"])
     assert result.exit_code == 0, result.stderr
-    (row,) = json.loads(result.stdout)["rows"]
+    found = json.loads(result.stdout)
+    assert [row["profile"] for row in found["rows"]] == ["compact", "lightrag"]
+    assert found["high_level"]["passages"] == 3
+    assert found["speedup_vs_high_level"] > 0
+    # Ten times what a person may wait for at most: a bound against hanging, not a goal.
+    assert all(0 <= seconds < 60 for seconds in found["latency"].values() if isinstance(seconds, float))
+    assert found["latency"]["fixed_tokens"] < found["latency"]["prompt_tokens"]
+    for row in found["rows"]:
+        check(row)
+
+
+def test_one_profile_without_the_comparison(data: Path, tmp_path: Path) -> None:
+    model = build(tmp_path / "random.gguf", context=16384)
+    arguments = ["bench", "engine", "--data", str(data), "--set", "own-set", "--profile", "compact"]
+    result = CliRunner().invoke(
+        cli, [*arguments, "--no-compare", "--no-waits", "--model", str(model), "--json"]
+    )
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert "speedup_vs_high_level" not in found
+    (row,) = found["rows"]
+    assert row["passages"] == 1
+
+
+def check(row: dict[str, Any]) -> None:
     assert row["passages"] == 3
     assert row["well_formed_share"] == 1
     assert row["unknown_ends"] == 0
     assert row["records_per_passage"] == pytest.approx(
         row["entities_per_passage"] + row["relations_per_passage"], abs=0.02
     )
+    assert row["distinct_records_per_passage"] == row["records_per_passage"]
     assert row["output_tokens"] > 0
     assert row["efficiency"] > 0
+    assert 0 < row["grammar_share"] < 1
+    assert row["grammar_share"] + row["reading_share"] + row["writing_share"] <= 1.01
     assert row["peak_rss_mb"] > 10

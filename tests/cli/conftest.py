@@ -87,6 +87,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith("LOCALRAG_") and not name.startswith("LOCALRAG_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("LOCALRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOCALRAG_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALRAG_ENGINE__TUNE", "off")
     monkeypatch.setenv("LOCALRAG_CONFIG", os.devnull)
     # Model files that lie in the checkout are none of the tests' business.
     monkeypatch.setattr(settings_module, "model_folders", lambda: (settings_module.models_dir(),))

@@ -95,7 +95,7 @@ def test_index_goes_on_after_a_chunk_that_fails(run: Run, library: Path, scripte
     run("init", "n")
     run("add", "library")
     result = run("index", code=5)
-    assert "mill.txt: a chunk could not be read" in result.stderr
+    assert "mill.txt: chunk 1 could not be read" in result.stderr
     assert "1 chunk could not be read" in result.stderr
     assert json_of(run("status", "--json"))["coverage"] == {"read": 3, "total": 4}
 

@@ -37,7 +37,7 @@ def test_the_first_screen_tells_the_way_from_texts_to_answers() -> None:
     listed = text[text.index("From texts to answers") :]
     names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.strip()]
     assert [name for name in names if name in cli.commands] == [
-        *("init", "add", "index", "ask", "status", "models", "doctor", "bench")
+        *("init", "add", "index", "ask", "status", "models", "doctor", "tune-machine", "bench")
     ]
     assert "Exit codes" in text
 

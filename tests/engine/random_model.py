@@ -28,37 +28,21 @@ _TRAINING = (
 def build(path: Path, *, seed: int = 1, context: int = 2048, template: str | None = CHAT_TEMPLATE) -> Path:
     """Write a two-layer model of about 2 MB with a byte-level vocabulary of some 660 tokens."""
     rng = np.random.default_rng(seed)
-    tokens, merges = _vocabulary()
     width, inner, heads = 64, 128, 4
-    writer = gguf.GGUFWriter(str(path), "llama")
-    writer.add_name("random")
-    writer.add_context_length(context)
-    writer.add_embedding_length(width)
-    writer.add_feed_forward_length(inner)
-    writer.add_block_count(2)
+    writer, tokens = begin(
+        path, "llama", width=width, inner=inner, layers=2, context=context, template=template
+    )
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads)
     writer.add_rope_dimension_count(width // heads)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list(tokens)
-    kinds = [gguf.TokenType.CONTROL if t in CONTROL else gguf.TokenType.NORMAL for t in tokens]
-    writer.add_token_types(kinds)
-    writer.add_token_merges(merges)
-    writer.add_eos_token_id(tokens.index("<|im_end|>"))
-    writer.add_bos_token_id(tokens.index("<|endoftext|>"))
-    writer.add_add_bos_token(False)
-    if template is not None:
-        writer.add_chat_template(template)
 
     def tensor(name: str, *shape: int) -> None:
         values = rng.standard_normal(shape).astype(np.float32) * (1.0 if len(shape) == 1 else 0.35)
         writer.add_tensor(name, np.ones(shape, np.float32) if len(shape) == 1 else values)
 
-    tensor("token_embd.weight", len(tokens), width)
+    tensor("token_embd.weight", tokens, width)
     tensor("output_norm.weight", width)
-    tensor("output.weight", len(tokens), width)
+    tensor("output.weight", tokens, width)
     for layer in range(2):
         tensor(f"blk.{layer}.attn_norm.weight", width)
         tensor(f"blk.{layer}.ffn_norm.weight", width)
@@ -72,6 +56,32 @@ def build(path: Path, *, seed: int = 1, context: int = 2048, template: str | Non
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def begin(
+    path: Path, architecture: str, *, width: int, inner: int, layers: int, context: int, template: str | None
+) -> tuple[gguf.GGUFWriter, int]:
+    """A writer that has what all language models have, the vocabulary included, and the number of tokens."""
+    tokens, merges = _vocabulary()
+    writer = gguf.GGUFWriter(str(path), architecture)
+    writer.add_name("random")
+    writer.add_context_length(context)
+    writer.add_embedding_length(width)
+    writer.add_feed_forward_length(inner)
+    writer.add_block_count(layers)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(tokens)
+    kinds = [gguf.TokenType.CONTROL if t in CONTROL else gguf.TokenType.NORMAL for t in tokens]
+    writer.add_token_types(kinds)
+    writer.add_token_merges(merges)
+    writer.add_eos_token_id(tokens.index("<|im_end|>"))
+    writer.add_bos_token_id(tokens.index("<|endoftext|>"))
+    writer.add_add_bos_token(False)
+    if template is not None:
+        writer.add_chat_template(template)
+    return writer, len(tokens)
 
 
 def build_embedder(path: Path, *, pooling: gguf.PoolingType | None = gguf.PoolingType.MEAN) -> Path:

@@ -9,51 +9,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from localrag.engine.client import WorkerModel
-from localrag.engine.programs import Choice, FreeText, Grammar
+from localrag.engine.programs import Choice, Grammar
 from localrag.engine.types import (
     INTERACTIVE,
     EngineOptions,
-    Event,
     Generation,
-    GenerationRequest,
     Message,
     Piece,
     TextEvent,
 )
 from localrag.errors import EngineCrashed, EngineError, ModelInvalid, PromptTooLong
 from tests.engine.random_model import build, build_embedder
-
-
-def ask(text: str = "hello", *, max_tokens: int = 40, **changes: object) -> GenerationRequest:
-    values: dict[str, object] = {
-        "task": "test",
-        "messages": (Message("user", (Piece("Say: ", True), Piece(text))),),
-        "program": FreeText(),
-        "max_tokens": max_tokens,
-        "temperature": 1.2,
-        **changes,
-    }
-    return GenerationRequest(**values)  # type: ignore[arg-type]
-
-
-def endless(*, max_tokens: int, seed: int = 0, stream: bool = False) -> GenerationRequest:
-    """A request whose output never ends by itself."""
-    program = Grammar("start: TEXT\nTEXT: /[0-9]{4000,8000}/")
-    return ask(program=program, max_tokens=max_tokens, seed=seed, stream=stream)
-
-
-def last(events: Iterator[Event]) -> Generation:
-    """The result at the end of a stream."""
-    generation = list(events)[-1]
-    assert isinstance(generation, Generation)
-    return generation
+from tests.engine.requests import ask, endless, last
 
 
 def test_streamed_pieces_are_the_result(model: WorkerModel) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from localrag.engine.constraints import CitedDriver, RecordsDriver, driver_for
+from localrag.engine.constraints import CitedDriver, driver_for
 from localrag.engine.programs import Choice, CitedText, Field, Record, Records
+from localrag.engine.records import RecordsDriver
 from localrag.errors import ConstraintError
 
 NAMES = ("Mira Holt", "mira holt", "Sele", "the Sele Ferry", "C# Club", "Two\nLines", "a<b")

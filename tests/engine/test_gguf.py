@@ -108,6 +108,7 @@ def test_a_chat_model(tmp_path: Path) -> None:
         heads=4,
         kv_heads=2,
         head_size=8,
+        value_size=8,
         vocabulary=3,
         tokenizer="gpt2",
         chat_template="{{ messages }}",
@@ -116,6 +117,7 @@ def test_a_chat_model(tmp_path: Path) -> None:
         splits=1,
         sliding_window=0,
         recurrent=False,
+        hybrid=False,
         is_embedding=False,
     )
     assert info.fingerprint.startswith("sha256:")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localrag.engine.constraints import Step
 from localrag.engine.job import Job, JobRequest
 from localrag.engine.programs import CitedText
+from localrag.engine.steps import Step
 from localrag.engine.template import RenderedPrompt
 
 END = 0

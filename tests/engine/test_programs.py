@@ -9,10 +9,12 @@ import pytest
 from localrag.engine.programs import (
     Choice,
     CitedText,
+    Decide,
     Field,
     FreeText,
     Grammar,
     JsonSchema,
+    LeanRecords,
     Program,
     Record,
     Records,
@@ -25,6 +27,8 @@ PROGRAMS: list[Program] = [
     Grammar("start: /a+/"),
     JsonSchema({"type": "object", "properties": {"a": {"type": "string"}}}),
     Choice(("yes", "no")),
+    Decide(("yes", "no")),
+    LeanRecords(("A", "乙"), ("x",), taken=("C",), taken_pairs=(("C", "A"),), loose=True),
     CitedText(sources=3, marks=("[General Knowledge]",)),
     Records(
         kinds=(

@@ -142,7 +142,7 @@ def test_a_document_is_indexed_when_its_last_chunk_is_done(store: Store) -> None
     assert store.documents.get(1).status == "waiting"
     store.graph.record(ids[2], reading([]), generation())
     row = store.documents.get(1)
-    assert (row.status, row.reason) == ("indexed", "1 of 3 passages could not be read.")
+    assert (row.status, row.reason) == ("indexed", "1 of 3 passages could not be read. Passage 2: no")
     assert (row.read, row.failed) == (2, 1)
     store.graph.record(ids[1], reading([]), generation())
     row = store.documents.get(1)

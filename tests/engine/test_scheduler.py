@@ -1,0 +1,97 @@
+"""The loop with a model: kept prefixes, questions that pass background work, room that is made for them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from localrag.engine.client import WorkerModel
+from localrag.engine.types import INTERACTIVE, EngineOptions, Generation
+from tests.engine.requests import ask, endless, last, results
+
+RULES = "Follow these rules with care and write nothing else. " * 12
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LOCALRAG_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "prefixes"
+
+
+def once(path: Path, *, prefix_mb: int = 512) -> tuple[Generation, int]:
+    """One answer of a fresh worker, and how many prefix tokens came from disk."""
+    worker = WorkerModel(path, EngineOptions(n_ctx=4096, sequences=1, threads=1, prefix_mb=prefix_mb))
+    try:
+        return last(worker.stream(ask("go on", shared=RULES, seed=3))), worker.stats()["prefix_tokens_loaded"]
+    finally:
+        worker.close()
+
+
+def test_a_new_process_takes_the_fixed_part_from_disk_and_writes_the_same(
+    random_gguf: Path, cache: Path
+) -> None:
+    cold, loaded = once(random_gguf)
+    assert loaded == 0
+    assert len(list(cache.glob("*.kv"))) == 1
+    warm, loaded = once(random_gguf)
+    assert loaded == warm.shared_tokens > 48
+    assert warm.text == cold.text
+
+
+def test_a_damaged_file_is_read_again_and_written_anew(random_gguf: Path, cache: Path) -> None:
+    cold, _ = once(random_gguf)
+    (path,) = cache.glob("*.kv")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    again, loaded = once(random_gguf)
+    assert loaded == 0
+    assert again.text == cold.text
+    assert once(random_gguf)[1] > 0
+
+
+def test_another_cache_type_does_not_use_it(random_gguf: Path, cache: Path) -> None:
+    once(random_gguf)
+    worker = WorkerModel(random_gguf, EngineOptions(n_ctx=4096, sequences=1, threads=1, kv_type="f32"))
+    try:
+        last(worker.stream(ask("go on", shared=RULES, seed=3)))
+        assert worker.stats()["prefix_tokens_loaded"] == 0
+    finally:
+        worker.close()
+
+
+def test_nothing_is_kept_where_it_is_switched_off(random_gguf: Path, cache: Path) -> None:
+    once(random_gguf, prefix_mb=0)
+    assert not cache.exists()
+
+
+def test_a_question_goes_before_the_background_and_takes_room_from_it(random_gguf: Path) -> None:
+    worker = WorkerModel(random_gguf, EngineOptions(n_ctx=2048, sequences=4, threads=1, prefix_mb=0))
+    finished: list[str] = []
+    found: dict[int, Generation] = {}
+
+    def background() -> None:
+        requests = [endless(f"text {i}", max_tokens=380) for i in range(4)]
+        found.update(results(worker.run(requests)))
+        finished.append("background")
+
+    try:
+        worker.describe()
+        thread = threading.Thread(target=background)
+        thread.start()
+        while worker.stats()["jobs"] < 3:
+            pass
+        # Larger than what is free beside the background: some of that has to give way.
+        answer = last(worker.stream(endless("question", max_tokens=1200, priority=INTERACTIVE)))
+        finished.append("question")
+        thread.join(120)
+        stats = worker.stats()
+    finally:
+        worker.close()
+    assert answer.output_tokens >= 1200
+    assert finished == ["question", "background"]
+    assert [g.finish for g in found.values()] == ["length"] * 4
+    assert (stats["jobs"], stats["waiting"], stats["free_sequences"]) == (0, 0, 5)
+    assert stats["prefix_users"] == 0

@@ -1,0 +1,86 @@
+"""The compact profile: bounds by length, records in the shared form, everything accounted for."""
+
+from __future__ import annotations
+
+from localrag.engine.programs import LeanRecords
+from localrag.engine.types import Generation, Segment
+from localrag.extraction.compact import budget, compact_program, parse_compact
+from localrag.extraction.extractor import Extractor
+from localrag.settings import ExtractionSettings
+from localrag.store.rows import ChunkRow
+
+TEXT = "Mira Holt keeps the lighthouse of Sele. Mira Holt was born in Varn in 1902."
+SETTINGS = ExtractionSettings(profile="compact")
+
+
+def generation(segments: list[tuple[str, str]], tail: str = "", finish: str = "stop") -> Generation:
+    return Generation(
+        text="".join(text for _, text in segments) + tail,
+        segments=tuple(Segment(*segment) for segment in segments),
+        finish=finish,  # type: ignore[arg-type]
+        prompt_tokens=10,
+        shared_tokens=5,
+        output_tokens=10,
+        forced_tokens=5,
+        milliseconds=1,
+        model="m",
+        prompt_hash="p",
+    )
+
+
+def chunk(text: str = TEXT, language: str = "en") -> ChunkRow:
+    return ChunkRow(1, 1, 0, 0, len(text), "", None, 20, language, "pending", 0, "", text)
+
+
+WRITTEN = [
+    ("entity", "Mira Holt | person\n"),
+    ("entity", "Sele | location\n"),
+    ("end", "END\n"),
+    ("relationship", "Mira Holt -> Sele | keeps the lighthouse of\n"),
+    ("end", "END"),
+]
+
+
+def test_a_reading_has_the_names_of_the_text_and_the_phrase_as_description() -> None:
+    reading, rejects = Extractor(SETTINGS).read(chunk(), generation(WRITTEN))
+    assert [(e.name, e.type) for e in reading.entities] == [("Mira Holt", "person"), ("Sele", "location")]
+    assert [r.description for r in reading.relations] == ["keeps the lighthouse of"]
+    assert rejects == []
+    assert parse_compact(generation(WRITTEN)).complete
+
+
+def test_what_the_budget_cut_off_is_a_reject() -> None:
+    records = parse_compact(generation(WRITTEN[:3], "Mira Holt -> Se", "length"))
+    assert not records.complete
+    assert [reject.text for reject in records.rejects] == ["Mira Holt -> Se"]
+
+
+def test_a_line_that_is_no_record_is_a_reject() -> None:
+    records = parse_compact(generation([("entity", "no separator\n"), *WRITTEN]))
+    assert len(records.entities) == 2
+    assert len(records.rejects) == 1
+
+
+def test_longer_chunks_may_have_more_records_up_to_the_settings() -> None:
+    names = [f"Name {i}" for i in range(40)]
+    short = compact_program(names, ("person",), 20, SETTINGS, "en")
+    long = compact_program(names, ("person",), 5000, SETTINGS, "en")
+    assert short.max_entities < long.max_entities == SETTINGS.max_entities
+    assert budget(short, SETTINGS) < budget(long, SETTINGS) <= SETTINGS.max_tokens
+
+
+def test_the_request_shares_everything_but_the_text() -> None:
+    request = Extractor(SETTINGS).request(chunk())
+    assert isinstance(request.program, LeanRecords)
+    assert "Mira Holt" in request.program.names
+    own = [piece.text for message in request.messages for piece in message.pieces if not piece.shared]
+    assert own[0].startswith(TEXT) or TEXT in own[0]
+
+
+def test_chinese_chunks_get_the_chinese_prompt_and_types() -> None:
+    text = "陈玉兰在青石镇开办了临江茶馆。"
+    request = Extractor(SETTINGS).request(chunk(text, "zh"))
+    assert isinstance(request.program, LeanRecords)
+    assert "人物" in request.program.types
+    assert request.program.phrase_words == 1
+    assert "事物" in request.messages[0].text
