@@ -45,9 +45,9 @@ def localrag(*arguments: str, folder: Path, prefix: tuple[str, ...] = ()) -> sub
     )
 
 
-def answer(question: str, folder: Path, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
+def answer(question: str, folder: Path, prefix: tuple[str, ...] = (), *options: str) -> dict[str, Any]:
     """The JSON of an answer, its citations compared with the stored text."""
-    done = localrag("ask", question, "--json", folder=folder, prefix=prefix)
+    done = localrag("ask", question, "--json", *options, folder=folder, prefix=prefix)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     with Store.open(folder / "notes.localrag", read_only=True) as store:
@@ -105,7 +105,8 @@ def test_a_question_in_english_is_answered_with_its_source(indexed: Path) -> Non
 
 
 def test_a_question_in_chinese_is_answered_in_chinese(indexed: Path) -> None:
-    found = answer("临江茶馆是谁开办的？", indexed)
+    # From the passages alone: what a model of this size says of the graph differs from build to build.
+    found = answer("临江茶馆是谁开办的？", indexed, (), "--mode", "naive")
     assert "陈玉兰" in found["answer"]
     assert any(c["document"] == "tea.md" for c in found["citations"])
 

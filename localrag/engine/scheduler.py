@@ -200,7 +200,6 @@ class Scheduler:
             arrived = list(self._inbox)
             self._inbox.clear()
             self._waiting.extend(arrived)
-            self._urgent_runs = self._someone_waits()
         if arrived:
             self._waiting.sort(key=lambda r: -r.priority)
         for request in [r for r in self._waiting if r.id in cancelled]:
@@ -209,6 +208,8 @@ class Scheduler:
         for job in [j for j in self._jobs if j.request.id in cancelled]:
             job.finish = "cancelled"
             self._end(job)
+        with self._condition:
+            self._urgent_runs = self._someone_waits()
         return True
 
     def _runnable(self) -> bool:

@@ -135,7 +135,7 @@ def test_a_worker_that_dies_is_a_result_and_no_loop(model: Path) -> None:
     assert not is_due(model, OPTIONS)
     worker = WorkerModel(model, OPTIONS)
     try:
-        assert worker.describe().sequences == 16
+        assert worker.describe().sequences == 32
     finally:
         worker.close()
 
