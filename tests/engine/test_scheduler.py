@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from localrag.engine.batching import Shape
 from localrag.engine.client import WorkerModel
+from localrag.engine.job import JobRequest
+from localrag.engine.programs import FreeText
+from localrag.engine.scheduler import Scheduler
+from localrag.engine.template import RenderedPrompt
 from localrag.engine.types import INTERACTIVE, EngineOptions, Generation
 from tests.engine.requests import ask, endless, last, results
 
@@ -95,3 +101,58 @@ def test_a_question_goes_before_the_background_and_takes_room_from_it(random_ggu
     assert [g.finish for g in found.values()] == ["length"] * 4
     assert (stats["jobs"], stats["waiting"], stats["free_sequences"]) == (0, 0, 5)
     assert stats["prefix_users"] == 0
+
+
+class Flag:
+    """An abort flag that remembers whether it is set."""
+
+    def __init__(self) -> None:
+        self.raised = False
+
+    def set(self) -> None:
+        self.raised = True
+
+    def clear(self) -> None:
+        self.raised = False
+
+
+class Still:
+    """A context that computes nothing."""
+
+    n_ctx = 4096
+
+    def __init__(self) -> None:
+        self.abort = Flag()
+
+    def remove(self, sequence: int, start: int = 0) -> bool:
+        return True
+
+
+def question(number: int) -> JobRequest:
+    prompt = RenderedPrompt((1, 2), (3, 4))
+    return JobRequest(number, prompt, FreeText(), 10, 0.0, 0, INTERACTIVE, stream=False)
+
+
+def test_a_question_stops_background_work_even_right_after_another_one_was_stopped() -> None:
+    context = Still()
+    sent: list[dict[str, Any]] = []
+
+    def stopped() -> bool:
+        return context.abort.raised
+
+    parts: Any = (None, context, None)
+    loop = Scheduler(*parts, sequences=2, shape=Shape(256, 32), emit=sent.append)
+    loop.submit(question(1))
+    assert stopped()
+    assert loop._take_orders()
+    # The second of two questions has nothing to stop.
+    loop.submit(question(2))
+    assert not stopped()
+    loop.cancel(1)
+    loop.cancel(2)
+    assert loop._take_orders()
+    assert [message["finish"] for message in sent] == ["cancelled", "cancelled"]
+    assert not stopped()
+    # Now a background step could be running.
+    loop.submit(question(3))
+    assert stopped()
