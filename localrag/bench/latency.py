@@ -114,7 +114,7 @@ def _words(stem: str, count: int, seed: int) -> str:
 
 def _first_word(model: WorkerModel, request: GenerationRequest) -> float:
     began = time.monotonic()
-    with contextlib.closing(model.stream(request)) as events:  # type: ignore[type-var]
+    with contextlib.closing(model.stream(request)) as events:
         for event in events:
             if isinstance(event, TextEvent):
                 break
@@ -125,7 +125,7 @@ def _first_word(model: WorkerModel, request: GenerationRequest) -> float:
 
 def _stop(model: WorkerModel, request: GenerationRequest, *, wait: bool) -> float:
     """Stop a request while it is read, or with `wait` once it writes."""
-    with contextlib.closing(model.stream(request)) as events:  # type: ignore[type-var]
+    with contextlib.closing(model.stream(request)) as events:
         for event in events:
             if isinstance(event, TextEvent) or (not wait and model.stats()["jobs"]):
                 break

@@ -73,8 +73,7 @@ def engine(
     Example:
       localrag bench engine --data ../data --passages 10 --json
     """
-    if data is None:
-        raise UsageError("This measure needs data.", "Give the folder of the data sets with --data.")
+    folder = _needed(data)
     from localrag.bench.data import passages as load
     from localrag.bench.engine import as_json, bench_settings, compact_requests, high_level, measure
     from localrag.bench.latency import measure as latencies
@@ -82,7 +81,7 @@ def engine(
     from localrag.engine.client import WorkerModel
     from localrag.engines import Engines
 
-    texts = load(data, set_name, tier, passages)
+    texts = load(folder, set_name, tier, passages)
     settings = invocation.settings()
     path = find_model(model or settings.models.chat, "chat")
     rows: list[EngineRow] = []
@@ -162,13 +161,12 @@ def reuse(
     Example:
       localrag bench reuse --data ../data --questions 20 --json
     """
-    if data is None:
-        raise UsageError("This measure needs data.", "Give the folder of the data sets with --data.")
+    folder = _needed(data)
     from localrag.bench.reuse import measure
     from localrag.catalogue.installed import find_model
 
     path = find_model(model or invocation.settings().models.chat, "chat")
-    found = measure(path, data, set_name, tier, questions, passages)
+    found = measure(path, folder, set_name, tier, questions, passages)
     if invocation.json:
         output.put_json(found.as_json())
         return
@@ -181,6 +179,13 @@ def reuse(
             for name, way in (("Read again", found.reading), ("Kept and moved", found.shifting))
         ]
     )
+
+
+def _needed(data: Path | None) -> Path:
+    """The folder of the data sets. Raises `UsageError` if none was given."""
+    if data is None:
+        raise UsageError("This measure needs data.", "Give the folder of the data sets with --data.")
+    return data
 
 
 def _facts(row: EngineRow) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ class WorkerModel:
         """Let background work go on where it stands."""
         self._worker.pause(False)
 
-    def stream(self, request: GenerationRequest) -> Iterator[Event]:
+    def stream(self, request: GenerationRequest) -> Generator[Event]:
         """One request; its last event is the `Generation`. Closing the iterator cancels it.
 
         Raises `PromptTooLong` before any work if the prompt does not fit, `EngineCrashed` if the worker dies

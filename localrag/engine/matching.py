@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localrag.engine.closing import Closer
+from localrag.engine.grammars import check, compile_step
 from localrag.engine.llama import Model
 from localrag.engine.steps import Step
 from localrag.errors import ConstraintError
@@ -60,44 +61,17 @@ class Vocabulary:
         key = (step.lark, step.schema)
         native, uses = self._compiled.pop(key, (None, 0))
         if native is None or uses >= _USES:
-            native, uses = self._compile(step), 0
+            native, uses = compile_step(step, self.tokenizer), 0
         if len(self._compiled) >= _COMPILED:
             self._compiled.popitem(last=False)
         self._compiled[key] = (native, uses + 1)
         return Matcher(self, native.deep_copy())
-
-    def _compile(self, step: Step) -> llguidance.LLMatcher:
-        try:
-            if step.schema:
-                grammar = llguidance.LLMatcher.grammar_from_json_schema(
-                    step.schema, defaults={"whitespace_flexible": False}
-                )
-            else:
-                grammar = llguidance.LLMatcher.grammar_from_lark(step.lark)
-        except ValueError as error:
-            raise ConstraintError(f"A grammar cannot be compiled: {error}.") from error
-        native = llguidance.LLMatcher(self.tokenizer, grammar)
-        check(native)
-        return native
 
     def allowed(self, native: llguidance.LLMatcher) -> NDArray[np.bool_]:
         """Which tokens may come next, shape (size,)."""
         llguidance.numpy.fill_next_token_bitmask(native, self._bits, 0)
         bits = np.unpackbits(self._bits.view(np.uint8)[0], bitorder="little")
         return bits[: self.size].astype(bool)
-
-
-def check(native: llguidance.LLMatcher) -> None:
-    """Raise `ConstraintError` if a matcher has failed."""
-    if native.is_error():
-        raise ConstraintError(f"A grammar cannot be used: {_reason(str(native.get_error()))}.")
-
-
-def _reason(text: str) -> str:
-    """The first line of an error, and for a bad regular expression the line that says what is wrong in it."""
-    lines = text.strip().splitlines()
-    causes = [line.strip() for line in lines[1:] if line.strip().startswith("error: ")]
-    return " ".join([*lines[:1], *causes]).rstrip(".") or "no reason given"
 
 
 class Matcher:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import llguidance
 
+from localrag.engine.grammars import compile_step
 from localrag.engine.steps import Step
 from localrag.errors import ConstraintError
 
@@ -25,19 +26,7 @@ class TextCheck:
 
     def __init__(self, step: Step) -> None:
         """Raises `ConstraintError` with line and cause for a grammar that is none."""
-        try:
-            if step.schema:
-                grammar = llguidance.LLMatcher.grammar_from_json_schema(
-                    step.schema, defaults={"whitespace_flexible": False}
-                )
-            else:
-                grammar = llguidance.LLMatcher.grammar_from_lark(step.lark)
-        except ValueError as error:
-            raise ConstraintError(f"A grammar cannot be compiled: {error}.") from error
-        self._native = llguidance.LLMatcher(_bytes_vocabulary(), grammar)
-        if self._native.is_error():
-            reason = str(self._native.get_error()).strip().splitlines()
-            raise ConstraintError(f"A grammar cannot be used: {reason[0] if reason else 'no reason given'}.")
+        self._native = compile_step(step, _bytes_vocabulary())
 
     @property
     def complete(self) -> bool:

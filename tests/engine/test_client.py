@@ -73,7 +73,7 @@ def test_closing_the_iterator_cancels_and_the_engine_goes_on(model: WorkerModel)
     events = model.stream(endless(max_tokens=1900, stream=True))
     next(event for event in events if isinstance(event, TextEvent))
     began = time.monotonic()
-    events.close()  # type: ignore[attr-defined]
+    events.close()
     assert last(model.stream(ask(program=Choice(("yes",))))).text == "yes"
     assert time.monotonic() - began < 5
 
