@@ -224,12 +224,13 @@ class Graph:
                     "INSERT INTO entities (key, name, type) VALUES (?, ?, ?)", [key, name, kind]
                 )
             session.insert(
-                "INSERT INTO mentions (chunk_id, entity_id, generation_id, name, char_start, char_end, type, "
-                "description) VALUES (?,?,?,?,?,?,?,?)",
+                "INSERT INTO mentions (chunk_id, entity_id, generation_id, key, name, char_start, char_end, "
+                "type, description) VALUES (?,?,?,?,?,?,?,?,?)",
                 [
                     chunk_id,
                     ids[key],
                     generation_id,
+                    key,
                     name,
                     mention.start,
                     mention.end,
@@ -251,7 +252,8 @@ class Graph:
         session = self._session
         ids: set[int] = set()
         for mention in mentions:
-            ends = [entity_ids.get(clean(key)) for key in (mention.source_key, mention.target_key)]
+            keys = [clean(key) for key in (mention.source_key, mention.target_key)]
+            ends = [entity_ids.get(key) for key in keys]
             if None in ends or ends[0] == ends[1]:
                 shown = f"{mention.source_key} → {mention.target_key}: {mention.description}"
                 refused.append(Reject("relation", shown, "Its ends are not two entities of this passage."))
@@ -261,12 +263,14 @@ class Graph:
             ) or session.insert("INSERT INTO relations (source_id, target_id) VALUES (?, ?)", ends)
             ids.add(relation_id)
             session.insert(
-                "INSERT INTO relation_mentions (chunk_id, relation_id, generation_id, keywords, description, "
-                "strength, char_start, char_end) VALUES (?,?,?,?,?,?,?,?)",
+                "INSERT INTO relation_mentions (chunk_id, relation_id, generation_id, source_key, "
+                "target_key, keywords, description, strength, char_start, char_end) "
+                "VALUES (?,?,?,?,?,?,?,?,?,?)",
                 [
                     chunk_id,
                     relation_id,
                     generation_id,
+                    *keys,
                     clean(mention.keywords),
                     clean(mention.description),
                     mention.strength,

@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from sqlite_utils import Database, Migrations
 
 from localrag import __version__
+from localrag.store import format2
 
 APPLICATION_ID = 0x4C524147
 """`LRAG`: marks the file as one of ours."""
 
-FORMAT = 1
+FORMAT = 2
 """Generation of the format that this localrag writes."""
 
 TABLES = (
@@ -33,6 +34,7 @@ TABLES = (
     "chunk_vectors",
     "entity_vectors",
     "relation_vectors",
+    *format2.TABLES,
 )
 """The tables whose rows are counted for `info`."""
 
@@ -240,3 +242,9 @@ def m001_first_tables(database: Database) -> None:
         "INSERT INTO meta VALUES (1, ?, ?, ?, 0, 0)",
         [str(uuid.uuid4()), __version__, datetime.now(UTC).isoformat(timespec="seconds")],
     )
+
+
+@steps()
+def m002_decisions_claims_reports(database: Database) -> None:
+    """The tables of format 2; see format2.py."""
+    format2.upgrade(database)
