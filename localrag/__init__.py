@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from localrag.errors import RemoteRefused as RemoteRefused
     from localrag.errors import RemoteUnreachable as RemoteUnreachable
     from localrag.errors import SettingsError as SettingsError
+    from localrag.errors import SourceGone as SourceGone
     from localrag.errors import UsageError as UsageError
     from localrag.kb import KnowledgeBase as KnowledgeBase
 
@@ -71,6 +72,7 @@ _ERRORS = (
     "RemoteRefused",
     "RemoteUnreachable",
     "SettingsError",
+    "SourceGone",
     "UsageError",
 )
 _HOMES = {

@@ -1,42 +1,29 @@
-"""Brings files into the knowledge base: found, read, cut into chunks and stored, one transaction a file."""
+"""Brings files and folders into the knowledge base and follows them from then on."""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from localrag.documents import chunking, language, reading
-from localrag.documents.discovery import FoundFile, Skipped, discover, display_name
-from localrag.documents.reading import Document
-from localrag.errors import DocumentError, KnowledgeBaseReadOnly, UsageError
+from localrag.documents import reading
+from localrag.documents.discovery import display_name, path_on_disk
+from localrag.documents.patterns import Patterns, Rules
+from localrag.errors import DocumentError, UsageError
+from localrag.folders.run import Options, run
+from localrag.folders.scan import Scan, innermost, scan, text_of, within
+from localrag.folders.types import Outcome, SyncEvent, SyncReport
 from localrag.settings import ChunkingSettings
 from localrag.store.database import Store
-from localrag.store.rows import DocumentRow, NewChunk, NewDocument
+from localrag.store.followed_rows import RootRow
+from localrag.syncing import PatternChange, require_writable
 
-Outcome = Literal["added", "changed", "unchanged", "failed", "skipped"]
+__all__ = ["AddEvent", "AddReport", "Outcome", "add"]
 
-
-@dataclass(frozen=True)
-class AddEvent:
-    """One file is done."""
-
-    path: str
-    """The file, as it is or would be stored."""
-
-    outcome: Outcome
-    """What became of it."""
-
-    reason: str
-    """Why it failed or was skipped; else empty."""
-
-    done: int
-    """Files done, this one included."""
-
-    total: int
-    """Files in all."""
+AddEvent = SyncEvent
+"""One file is done."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +43,7 @@ class AddReport:
     """Path and reason of each file that could not be read; they are stored with this state."""
 
     skipped: tuple[tuple[str, str], ...]
-    """Path and reason of each file that was passed over, such as one with the content of another."""
+    """Path and reason of each file that was passed over."""
 
     chunks: int
     """Chunks stored by this run."""
@@ -64,9 +51,31 @@ class AddReport:
     cancelled: bool = False
     """Whether it was stopped before the last file."""
 
+    copied: tuple[tuple[str, str], ...] = ()
+    """Files with the content of a document, noted as further places of it, and that document's path."""
 
-_EVIDENCE = 40
-"""Letters below which a chunk that looks English is taken to be in its document's language."""
+    moved: tuple[tuple[str, str], ...] = ()
+    """Documents whose file was found in another place, and the place before."""
+
+    notes: tuple[str, ...] = ()
+    """What a person should know, in sentences."""
+
+
+@dataclass
+class _Named:
+    """What a person named, sorted."""
+
+    roots: list[RootRow]
+    """Folders to look through."""
+
+    new: list[RootRow]
+    """Those among them that are followed from now on, or with other patterns."""
+
+    scopes: list[str]
+    """Full paths that are to be compared with all that lies in them."""
+
+    files: list[Path]
+    """Files outside of followed folders."""
 
 
 def add(
@@ -75,43 +84,94 @@ def add(
     settings: ChunkingSettings,
     on_event: Callable[[AddEvent], None] | None = None,
     cancel: threading.Event | None = None,
+    patterns: PatternChange | None = None,
 ) -> AddReport:
     """Bring in files and folders, each file in one transaction.
 
-    A file that is in with the same content is left alone, one that changed replaces what it said, one with
-    the content of another document is passed over. A file that cannot be read is stored as a failed document,
-    unless an earlier version of it is in, which is kept; the others go on.
+    Folders are followed from then on, with `patterns` if they are given; a file that is named is followed
+    alone. A file that is in with the same content is left alone, one that changed replaces what it said, one
+    with the content of another document becomes a further place of it. A file that cannot be read is stored
+    as a failed document, unless an earlier version of it is in, which is kept; the others go on. Nothing is
+    deleted because it is not there.
 
     Raises `KnowledgeBaseReadOnly`; `DocumentError` for a path that does not exist; `UsageError` if nothing
     among the paths can be read; `DiskFull` and `KnowledgeBaseBusy`, with the files before kept.
     """
-    if store.read_only:
-        raise KnowledgeBaseReadOnly(
-            f"{store.path} can be asked but not changed.", "Open it where it can be written."
-        )
-    found = discover(paths)
-    files = [file for file in found.files if _is_readable(file.path)]
-    if not files:
-        raise _nothing_readable(paths, len(found.files))
-    addition = _Addition(store, settings)
-    done = 0
-    for file in files:
-        if cancel is not None and cancel.is_set():
-            break
-        outcome, reason = addition.take(file)
-        done += 1
-        if on_event is not None:
-            on_event(AddEvent(file.relative, outcome, reason, done, len(files)))
-    return addition.report((*_passed_over(found.skipped), *_foreign(found.files)), done < len(files))
+    require_writable(store)
+    named = _sorted(store, paths, patterns or PatternChange())
+    found = scan(named.roots, [], named.files, store.path)
+    scopes = [*named.scopes, *(text_of(path) for path in named.files)]
+
+    def wanted(full: str) -> bool:
+        return any(within(full, scope) for scope in scopes)
+
+    if not any(wanted(full) for full in found.files):
+        raise _nothing_readable(paths, found, wanted)
+    for row in named.new:
+        store.roots.put(row)
+    return _report(run(store, settings, found, wanted, Options(retry=True, delete=False), on_event, cancel))
 
 
-def _is_readable(path: Path) -> bool:
-    return Path(path.name.strip()).suffix.lower() in reading.MEDIA_TYPES
+def _sorted(store: Store, paths: Sequence[Path], patterns: PatternChange) -> _Named:
+    known = {row.path: row for row in store.roots.list()}
+    named = _Named([], [], [], [])
+    if patterns and not any(path.is_dir() for path in paths):
+        raise UsageError("Patterns belong to folders, and no folder is named.", "Name a folder.")
+    for path in paths:
+        absolute = Path(os.path.abspath(path))
+        if not _is_there(absolute):
+            raise DocumentError(f"There is no file or folder {display_name(str(path))!r}.", "Check the path.")
+        text = text_of(absolute)
+        row = known.get(text) or _around(absolute, known)
+        if absolute.is_dir() and (row is None or patterns):
+            row = patterns.of(known.get(text) or RootRow(text))
+            known[text] = row
+            named.new.append(row)
+        if row is None:
+            named.files.append(absolute)
+            continue
+        named.scopes.append(text)
+    reached = {innermost(scope, known) for scope in named.scopes}
+    # Also those that lie in a folder that was named: they are parts of it with patterns of their own.
+    named.roots = [
+        row
+        for text, row in known.items()
+        if text in reached or any(within(text, scope) for scope in named.scopes)
+    ]
+    return named
 
 
-def _nothing_readable(paths: Sequence[Path], others: int) -> UsageError:
+def _is_there(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True  # told as a file that cannot be read
+    return True
+
+
+def _around(path: Path, known: dict[str, RootRow]) -> RootRow | None:
+    """The followed folder that takes an entry, or None if it lies in none or is left out there."""
+    text = innermost(text_of(path), known)
+    if text is None:
+        return None
+    row, root = known[text], path_on_disk(text)
+    rules = Rules(root, Patterns(row.include, row.exclude, row.gitignore))
+    parts = path.relative_to(root).parts
+    for depth, name in enumerate(parts):
+        relative = "/".join(parts[: depth + 1])
+        rules.enter("/".join(parts[:depth]))
+        folder = depth + 1 < len(parts) or path.is_dir()
+        if name.startswith(".") or (root / relative).is_symlink() or rules.hides(relative, folder=folder):
+            return None
+    return row
+
+
+def _nothing_readable(paths: Sequence[Path], found: Scan, wanted: Callable[[str], bool]) -> UsageError:
     named = ", ".join(display_name(str(path)) for path in paths[:3]) or "what was named"
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    others = sum(wanted(text_of(file.path)) for file in found.others)
     besides = f" Files of other kinds: {others}." if others else ""
     formats = ", ".join(sorted(reading.MEDIA_TYPES))
     return UsageError(
@@ -119,150 +179,16 @@ def _nothing_readable(paths: Sequence[Path], others: int) -> UsageError:
     )
 
 
-def _passed_over(skipped: Sequence[Skipped]) -> Iterator[tuple[str, str]]:
-    return ((display_name(str(item.path)), item.reason) for item in skipped)
-
-
-def _foreign(files: Sequence[FoundFile]) -> Iterator[tuple[str, str]]:
-    """Files of other formats; in a folder they are no fault."""
-    reason = "not a format that localrag reads yet"
-    return ((file.relative, reason) for file in files if not _is_readable(file.path))
-
-
-class _Addition:
-    """One call of `add`."""
-
-    def __init__(self, store: Store, settings: ChunkingSettings) -> None:
-        self._store = store
-        self._settings = settings
-        # By full path, so that a file is known again whether its folder or one around it was named.
-        self._known = {_full(row.root, row.path): row for row in store.documents.list()}
-        self._counts: dict[Outcome, int] = {}
-        self._failed: list[tuple[str, str]] = []
-        self._skipped: list[tuple[str, str]] = []
-        self._chunks = 0
-
-    def report(self, passed_over: Sequence[tuple[str, str]], cancelled: bool) -> AddReport:
-        return AddReport(
-            added=self._counts.get("added", 0),
-            changed=self._counts.get("changed", 0),
-            unchanged=self._counts.get("unchanged", 0),
-            failed=tuple(self._failed),
-            skipped=(*self._skipped, *passed_over),
-            chunks=self._chunks,
-            cancelled=cancelled,
-        )
-
-    def take(self, file: FoundFile) -> tuple[Outcome, str]:
-        """Bring in one file."""
-        document: Document | DocumentError
-        try:
-            document = reading.read(file.path)
-        except DocumentError as error:
-            document = error
-        with self._store.transaction():
-            # Looked up once more where it is new: another program may have added it meanwhile.
-            known = self._known.get(_full(_root(file), file.relative)) or self._store.documents.by_path(
-                _root(file), file.relative
-            )
-            if isinstance(document, DocumentError):
-                outcome, reason = self._fail(file, known, document.message)
-            else:
-                outcome, reason = self._store_document(file, known, document)
-        self._counts[outcome] = self._counts.get(outcome, 0) + 1
-        if outcome == "failed":
-            self._failed.append((file.relative, reason))
-        elif outcome == "skipped":
-            self._skipped.append((file.relative, reason))
-        return outcome, reason
-
-    def _fail(self, file: FoundFile, known: DocumentRow | None, reason: str) -> tuple[Outcome, str]:
-        if known is None:
-            self._store.documents.add(_failed_document(file, reason), [])
-        elif known.status == "failed":
-            self._store.documents.set_status(known.id, "failed", reason)
-        else:
-            reason = f"{reason} What it said before is kept."
-        return "failed", reason
-
-    def _store_document(
-        self, file: FoundFile, known: DocumentRow | None, document: Document
-    ) -> tuple[Outcome, str]:
-        if known is not None and known.sha256 == document.sha256:
-            return "unchanged", ""
-        twin = self._store.documents.by_hash(document.sha256)
-        # Empty files are all alike and no copies of each other.
-        if twin is not None and document.text.strip():
-            if known is not None:
-                self._store.documents.delete(known.id)
-            return "skipped", f"same content as {twin.path}"
-        chunks = self._cut(document)
-        new = _new_document(file, document, bool(chunks))
-        self._chunks += len(chunks)
-        if known is None:
-            self._store.documents.add(new, chunks)
-            return "added", ""
-        self._store.documents.replace(known.id, new, chunks)
-        return ("added" if known.status == "failed" else "changed"), ""
-
-    def _cut(self, document: Document) -> list[NewChunk]:
-        spans = chunking.chunk(document.text, document.headings, self._settings.size, self._settings.overlap)
-        return [
-            NewChunk(
-                start=span.start,
-                end=span.end,
-                heading=span.heading,
-                page=None,
-                tokens=span.tokens,
-                language=_language(document.text[span.start : span.end], document.language),
-                text=document.text[span.start : span.end],
-            )
-            for span in spans
-        ]
-
-
-def _full(root: str, path: str) -> str:
-    return f"{root.rstrip('/')}/{path}"
-
-
-def _root(file: FoundFile) -> str:
-    return display_name(file.root.as_posix())
-
-
-def _new_document(file: FoundFile, document: Document, has_chunks: bool) -> NewDocument:
-    return NewDocument(
-        path=file.relative,
-        root=_root(file),
-        sha256=document.sha256,
-        size=document.size,
-        mtime=document.mtime,
-        media_type=document.media_type,
-        title=document.title,
-        language=document.language,
-        text=document.text,
-        status="waiting" if has_chunks else "indexed",
-        reason="" if has_chunks else "There is nothing in it.",
+def _report(report: SyncReport) -> AddReport:
+    return AddReport(
+        added=len(report.added),
+        changed=len(report.changed),
+        unchanged=report.unchanged,
+        failed=report.failed,
+        skipped=report.skipped,
+        chunks=report.chunks,
+        cancelled=report.cancelled,
+        copied=report.copied,
+        moved=report.moved,
+        notes=report.notes,
     )
-
-
-def _failed_document(file: FoundFile, reason: str) -> NewDocument:
-    return NewDocument(
-        path=file.relative,
-        root=_root(file),
-        sha256="",
-        size=0,
-        mtime=0.0,
-        media_type="",
-        title=file.relative.rsplit("/", 1)[-1],
-        language="",
-        text="",
-        status="failed",
-        reason=reason,
-    )
-
-
-def _language(text: str, of_document: str) -> str:
-    """The language of a chunk; a table of numbers shows none and has its document's."""
-    found = language.detect(text)
-    letters = sum(1 for char in text if char.isalpha())
-    return of_document if found == language.DEFAULT and letters < _EVIDENCE else found

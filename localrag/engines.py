@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localrag.catalogue.entries import Role
-from localrag.catalogue.installed import embedding_profile, find_model
+from localrag.catalogue.installed import embedding_profile, find_embedding_model, find_model
 from localrag.engine.types import (
     Embedder,
     EngineOptions,
@@ -22,10 +23,13 @@ from localrag.errors import Cancelled, ModelError, SettingsError
 from localrag.pausing import Pause
 from localrag.settings import Settings
 from localrag.stopping import POLL
-from localrag.store.rows import GenerationRow
+from localrag.store.rows import GenerationRow, SpaceFields
 
 if TYPE_CHECKING:
     from localrag.engine.measuring import Measured
+
+REMOTE_POOLING = "remote"
+"""What the space of vectors made at a server says of their pooling."""
 
 MEASURING = "Measuring this machine (once, about 20 s)..."
 """Told before the first measurement."""
@@ -43,12 +47,16 @@ class Engines:
         settings: Settings | None = None,
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
+        others: Mapping[str, Embedder] | None = None,
     ) -> None:
+        """`others` are further embedding models by name, for files whose vectors they made."""
         self._settings = settings or Settings()
         self._lock = threading.RLock()
         self._measuring = threading.Lock()
         self._model = model
         self._embedder = embedder
+        self._embedder_given = embedder is not None
+        self._others = dict(others or {})
         self.background = Pause()
         """Whether indexing stands still; switched by `pause_background` and `resume_background`."""
 
@@ -86,6 +94,62 @@ class Engines:
             if self._embedder is None:
                 self._embedder = self._found_embedder()
             return self._embedder
+
+    @property
+    def named_embedder(self) -> str:
+        """The embedding model that the settings ask for; empty if they leave the choice to us."""
+        remote = self._settings.remote
+        return remote.embed_model if remote.embed_url else self._settings.models.embed.strip()
+
+    def is_configured(self, embedder: Embedder) -> bool:
+        """Whether this is the embedding model of the settings."""
+        return embedder is self._embedder
+
+    def embedder_named(self, name: str) -> Embedder:
+        """An embedding model of this machine, by name or path, whatever the settings say.
+
+        Raises `ModelNotFound` and `ModelInvalid`.
+        """
+        with self._lock:
+            if name in self._others:
+                return self._others[name]
+            return self._embedder_at(find_model(name, "embed"))
+
+    def embedder_of(self, space: SpaceFields) -> Embedder:
+        """The embedding model that made the vectors of a space, if it is here; else that of the settings.
+
+        Raises as `embedder` does, and `EngineError` if the model cannot be started.
+        """
+        other = None if space.pooling == REMOTE_POOLING else self._other(space.model)
+        if other is not None and other.space.fingerprint == space.fingerprint:
+            return other
+        return self.embedder
+
+    def _other(self, name: str) -> Embedder | None:
+        with self._lock:
+            if name in self._others:
+                return self._others[name]
+            path = find_embedding_model(name)
+            return self._embedder_at(path) if path is not None else None
+
+    def _embedder_at(self, path: Path) -> Embedder:
+        """The model in a file, one worker for each file; called with the lock held."""
+        if self._configured_path() == path:
+            return self.embedder
+        key = str(path)
+        if key not in self._others:
+            self._others[key] = self._worker_embedder(path)
+        return self._others[key]
+
+    def _configured_path(self) -> Path | None:
+        """The file of `embedder`, if it is one that we looked for on this machine."""
+        if self._embedder_given or self._settings.remote.embed_url:
+            return None
+        try:
+            return find_model(self._settings.models.embed, "embed")
+        except ModelError:
+            # Who needs that model is told when it is used.
+            return None
 
     def has_model(self) -> bool:
         """Whether `model` can be had, without starting it."""
@@ -166,7 +230,7 @@ class Engines:
     def close(self) -> None:
         """Stop the workers. May be called twice; a later use starts them again."""
         with self._lock:
-            held = (self._model, self._embedder)
+            held = (self._model, self._embedder, *self._others.values())
         for engine in held:
             if engine is not None:
                 engine.close()
@@ -185,9 +249,11 @@ class Engines:
             from localrag.engine.remote_choice import remote_embedder
 
             return remote_embedder(self._settings.remote)
+        return self._worker_embedder(find_model(self._settings.models.embed, "embed"))
+
+    def _worker_embedder(self, path: Path) -> Embedder:
         from localrag.engine.client import WorkerEmbedder
 
-        path = find_model(self._settings.models.embed, "embed")
         profile = embedding_profile(path)
         return WorkerEmbedder(
             path,

@@ -13,6 +13,7 @@
     │   ├── KnowledgeBaseReadOnly     the file or its folder cannot be written
     │   ├── NothingIndexed            a question before any text is in
     │   ├── EmbeddingSpaceMismatch    vectors of another model
+    │   ├── SourceGone                what a text was written from was deleted meanwhile
     │   └── DiskFull                  the system has no room left
     ├── DocumentError                 one file cannot be read; the run goes on
     ├── ModelError
@@ -110,6 +111,10 @@ class NothingIndexed(KnowledgeBaseError):
 
 class EmbeddingSpaceMismatch(KnowledgeBaseError):
     """The file's vectors were made by another model than the one in use."""
+
+
+class SourceGone(KnowledgeBaseError):
+    """A passage was deleted while the model wrote from it; what it wrote is not kept."""
 
 
 class DiskFull(KnowledgeBaseError):

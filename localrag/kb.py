@@ -8,97 +8,51 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from localrag import filing
 from localrag.adding import AddEvent, AddReport, add
 from localrag.answering.answerer import Answerer
 from localrag.answering.types import Answer, AskEvent
-from localrag.documents.discovery import display_name
+from localrag.curating import AliasDesk, EntityDesk, RelationDesk, TagDesk
+from localrag.deleting import Deleted, delete
 from localrag.engine.tuned import in_words
 from localrag.engines import Engines
-from localrag.errors import (
-    Cancelled,
-    KnowledgeBaseAmbiguous,
-    KnowledgeBaseNotFound,
-    KnowledgeBaseReadOnly,
-    UsageError,
-)
+from localrag.errors import Cancelled
+from localrag.finding import SUFFIX, document_named, find_knowledge_base
 from localrag.indexing import IndexEvent, index
-from localrag.retrieval.types import Coverage, Retrieved
+from localrag.overview import Status, VectorStatus, overview
+from localrag.reembedding import ReembedEvent, cancel_reembedding, reembed
+from localrag.retrieval.types import Retrieved
+from localrag.retrying import RetryReport, retry
+from localrag.runlock import ensure_free
 from localrag.settings import Settings
 from localrag.store.database import Store
-from localrag.store.rows import ChunkCounts, DocumentRow, GraphCounts, JournalTotals
+from localrag.store.failure_rows import FailedFile, FailedPassage
+from localrag.store.file_rows import FileFacts, MergeReport
+from localrag.store.followed_rows import RootRow
+from localrag.store.space_rows import SpaceProgress
+from localrag.store.sqlite import read_only_error
+from localrag.syncing import Options as SyncOptions
+from localrag.syncing import PatternChange, SyncEvent, SyncReport, sync, unfollow
+from localrag.watching import Targets, Watch, targets
 
 __all__ = [
     "SUFFIX",
     "AddEvent",
     "AddReport",
+    "Deleted",
     "KnowledgeBase",
+    "PatternChange",
     "Status",
+    "SyncEvent",
+    "SyncOptions",
+    "SyncReport",
     "VectorStatus",
     "find_knowledge_base",
 ]
-
-SUFFIX = ".localrag"
-"""Ending of a knowledge base's file name."""
-
-
-@dataclass(frozen=True)
-class VectorStatus:
-    """The vectors of a file."""
-
-    model: str
-    """Name of the embedding model that made them; empty without any."""
-
-    dimension: int
-    """Length of a vector; 0 without any."""
-
-    chunks: int
-    """Chunks that have one."""
-
-    entities: int
-    """Entities that have one."""
-
-    relations: int
-    """Relations that have one."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """The state of a knowledge base."""
-
-    path: Path
-    """Its file."""
-
-    documents: tuple[DocumentRow, ...]
-    """All documents, by path."""
-
-    chunks: ChunkCounts
-    """Chunks by state."""
-
-    graph: GraphCounts
-    """Entities and relations."""
-
-    vectors: VectorStatus
-    """Vectors."""
-
-    coverage: Coverage
-    """How much of the text the model has read."""
-
-    revision: int
-    """Grows with every change of the content."""
-
-    size: int
-    """Bytes of the file."""
-
-    read_only: bool
-    """Whether it can only be asked."""
-
-    journal: JournalTotals
-    """What the model wrote, in sums."""
 
 
 class KnowledgeBase:
@@ -118,6 +72,7 @@ class KnowledgeBase:
         self._own_engines = engines is None
         self._engines = engines or Engines(settings)
         self._answerer = Answerer(store, self._engines, settings)
+        store.vectors.cache.cap = settings.retrieval.vector_cache_mb << 20
 
     @classmethod
     def create(cls, path: Path, *, settings: Settings | None = None, engines: Engines | None = None) -> Self:
@@ -152,6 +107,31 @@ class KnowledgeBase:
         """Whether it can only be asked: opened so, or the file cannot be written."""
         return self._store.read_only
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of how the file was opened, in sentences; mostly empty."""
+        return self._store.notes
+
+    @property
+    def entities(self) -> EntityDesk:
+        """Looks entities up and decides about them: merge, split, rename, retype, edit, delete, undo."""
+        return EntityDesk(self._store)
+
+    @property
+    def relations(self) -> RelationDesk:
+        """Looks relations up and decides about them: merge, reverse, split, edit, delete, undo."""
+        return RelationDesk(self._store)
+
+    @property
+    def aliases(self) -> AliasDesk:
+        """Other names of entities: list, add, remove, undo."""
+        return AliasDesk(self._store)
+
+    @property
+    def tags(self) -> TagDesk:
+        """Tags of documents: list, add, remove, undo."""
+        return TagDesk(self._store)
+
     def close(self) -> None:
         """Close the file, and the engines if they were not given by the caller. May be called twice."""
         self._store.close()
@@ -171,25 +151,104 @@ class KnowledgeBase:
         paths: Sequence[Path],
         on_event: Callable[[AddEvent], None] | None = None,
         cancel: threading.Event | None = None,
+        patterns: PatternChange | None = None,
     ) -> AddReport:
         """Bring in files and folders, each file in one transaction; no model is needed.
 
-        A bad file is stored with its reason and never stops the others; `on_event` hears of each file. When
+        Folders are followed from then on: `sync` finds what changes in them. `patterns` are kept with them. A
+        bad file is stored with its reason and never stops the others; `on_event` hears of each file. When
         `cancel` is set, the report says so and holds what was done.
 
         Raises `KnowledgeBaseReadOnly`; `DocumentError` for a path that does not exist; `UsageError` if
         nothing among the paths can be read; `DiskFull` and `KnowledgeBaseBusy`, with the files before kept.
         """
-        return add(self._store, paths, self._settings.chunking, on_event, cancel)
+        return add(self._store, paths, self._settings.chunking, on_event, cancel, patterns)
+
+    def sync(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        patterns: PatternChange | None = None,
+        options: SyncOptions | None = None,
+        on_event: Callable[[SyncEvent], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> SyncReport:
+        """Find what is new, changed, moved and gone in the followed folders and files; no model is needed.
+
+        See `syncing.sync`. Raises `NothingIndexed` if nothing is followed, `UsageError` for a path that is
+        not followed, `KnowledgeBaseReadOnly`, `DiskFull` and `KnowledgeBaseBusy`.
+        """
+        chunking = self._settings.chunking
+        return sync(
+            self._store,
+            chunking,
+            paths,
+            patterns=patterns,
+            options=options,
+            on_event=on_event,
+            cancel=cancel,
+        )
+
+    def watch(self, *, poll: bool = False) -> Watch:
+        """A watch over all that is followed, as a context manager; `sync` then finds out what changed.
+
+        `poll` is for places where the system does not tell of changes, such as network drives.
+        """
+        return Watch(self.watched(), poll=poll)
+
+    def watched(self) -> Targets:
+        """What a watch is to be aimed at now; another program may follow further folders meanwhile."""
+        return targets(self._store)
+
+    def followed(self) -> list[RootRow]:
+        """The folders that are followed, with their patterns."""
+        return self._store.roots.list()
+
+    def unfollow(self, *folders: Path) -> None:
+        """Follow folders no more; their documents stay. Raises `UsageError` if one is not followed."""
+        unfollow(self._store, *folders)
 
     def index(self, cancel: threading.Event | None = None) -> Generator[IndexEvent, None, None]:
         """Make vectors and read what is new; each event comes when what it tells of is stored.
 
         Stopped by `cancel`, by closing the iterator or by a crash, it goes on at the next call. Raises
-        `KnowledgeBaseReadOnly` at once; while it is iterated `EmbeddingSpaceMismatch`, `ModelNotFound`,
-        `EngineError`.
+        `KnowledgeBaseReadOnly` at once; while it is iterated `KnowledgeBaseBusy` if another program indexes
+        the file, `EmbeddingSpaceMismatch`, `ModelNotFound`, `EngineError`.
         """
         return index(self._store, self._engines, self._settings, cancel)
+
+    def retry(
+        self,
+        documents: Sequence[str | int] = (),
+        *,
+        everything: bool = False,
+        on_event: Callable[[AddEvent], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> RetryReport:
+        """Let failed passages be read again by the next index run, and read failed files again now.
+
+        Of these documents, by path or id, or of all; passages over which the engine died only if their
+        document is named, or with `everything`. Raises `UsageError` for a document that is not there,
+        `KnowledgeBaseReadOnly`.
+        """
+        ids = {item if isinstance(item, int) else document_named(self._store, item) for item in documents}
+        chunking = self._settings.chunking
+        return retry(
+            self._store,
+            chunking,
+            ids if documents else None,
+            everything=everything,
+            on_event=on_event,
+            cancel=cancel,
+        )
+
+    def failures(self) -> tuple[list[FailedFile], list[FailedPassage]]:
+        """The files that could not be read, and the passages that the model could not read."""
+        return self._store.failures.files(), self._store.failures.passages()
+
+    def ensure_not_indexing(self) -> None:
+        """Raise `KnowledgeBaseBusy` if another program indexes this file, as `index` would, but at once."""
+        ensure_free(self.path)
 
     def measure_machine(
         self, on_step: Callable[[str], None] = lambda text: None, cancel: threading.Event | None = None
@@ -222,6 +281,24 @@ class KnowledgeBase:
     def resume_indexing(self) -> None:
         """Let indexing go on. May be called from any thread."""
         self._engines.resume_background()
+
+    def reembed(
+        self, model: str = "", cancel: threading.Event | None = None
+    ) -> Generator[ReembedEvent, None, None]:
+        """Make vectors of another embedding model, and search in them once all are there.
+
+        `model` is a name or path; empty goes on with a change that was begun, or takes the settings' model.
+        Can be stopped, killed and called again; questions are answered meanwhile. The last event is
+        `Reembedded`. Raises as `reembedding.reembed` says.
+        """
+        return reembed(self._store, self._engines, model, cancel)
+
+    def cancel_reembedding(self) -> SpaceProgress | None:
+        """Drop new vectors that are half made; returns how far they were, None if there are none.
+
+        Raises `KnowledgeBaseReadOnly`, and `KnowledgeBaseBusy` while another program makes them.
+        """
+        return cancel_reembedding(self._store)
 
     def search(self, question: str, *, mode: str = "mix") -> Retrieved:
         """What would be put before the model, without asking it.
@@ -258,28 +335,26 @@ class KnowledgeBase:
 
     def status(self) -> Status:
         """The state of the knowledge base."""
-        store = self._store
-        chunks = store.chunks.count()
-        info = store.info()
-        space = store.vectors.active_space()
-        return Status(
-            path=store.path,
-            documents=tuple(store.documents.list()),
-            chunks=chunks,
-            graph=store.graph.counts(),
-            vectors=VectorStatus(
-                model=space.model if space is not None else "",
-                dimension=space.dimension if space is not None else 0,
-                chunks=info.counts.get("chunk_vectors", 0),
-                entities=info.counts.get("entity_vectors", 0),
-                relations=info.counts.get("relation_vectors", 0),
-            ),
-            coverage=Coverage(chunks.read, chunks.total),
-            revision=info.revision,
-            size=info.size,
-            read_only=store.read_only,
-            journal=store.journal.totals(),
-        )
+        return overview(self._store)
+
+    def info(self) -> FileFacts:
+        """Identity, format, embedding spaces, and what takes the file's room; reads every table once."""
+        return self._store.describe()
+
+    def export(self, target: Path, *, overwrite: bool = False, cancel: threading.Event | None = None) -> int:
+        """Write a copy of the knowledge base to a file; returns its bytes. See `filing.export`."""
+        return filing.export(self.path, target, overwrite=overwrite, cancel=cancel)
+
+    def merge(
+        self,
+        sources: Sequence[Path],
+        *,
+        dry: bool = False,
+        cancel: threading.Event | None = None,
+        on_report: Callable[[MergeReport], None] = lambda report: None,
+    ) -> list[MergeReport]:
+        """Join other knowledge bases into this one, each in one transaction. See `filing.merge`."""
+        return filing.merge(self._store, sources, dry=dry, cancel=cancel, on_report=on_report)
 
     def document_text(self, document: int) -> str:
         """The text of a document, by id. Raises `UsageError` if there is none."""
@@ -291,48 +366,14 @@ class KnowledgeBase:
         Raises `UsageError` if there is none or if several have the path, `KnowledgeBaseReadOnly`.
         """
         if self._store.read_only:
-            raise KnowledgeBaseReadOnly(
-                f"{self.path.name} can be asked but not changed.", "Open it where it can be written."
-            )
-        self._store.documents.delete(document if isinstance(document, int) else self._id_of(document))
-
-    def _id_of(self, path: str) -> int:
-        rows = self._store.documents.list()
-        found = [row for row in rows if path in (row.path, f"{row.root.rstrip('/')}/{row.path}")]
-        if not found:
-            raise UsageError(f"There is no document {path!r} in the knowledge base.", "See localrag status.")
-        if len(found) > 1:
-            places = ", ".join(f"{row.root.rstrip('/')}/{row.path}" for row in found)
-            raise UsageError(f"Several documents are named {path!r}.", f"Name one in full: {places}.")
-        return found[0].id
-
-
-def find_knowledge_base(folder: Path, named: Path | None = None) -> Path:
-    """The knowledge base to work with: the named one, else the only one in `folder`.
-
-    Raises `KnowledgeBaseNotFound` and `KnowledgeBaseAmbiguous`, both saying what to type.
-    """
-    if named is not None:
-        if not named.exists():
-            shown = display_name(str(named))
-            raise KnowledgeBaseNotFound(f"There is no file {shown}.", f"Make it: localrag init {shown}")
-        return named
-    try:
-        found = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX and path.is_file())
-    except OSError as error:
-        raise KnowledgeBaseNotFound(
-            f"The folder {display_name(str(folder))} cannot be looked through: {error.strerror}.",
-            "Name the knowledge base with --kb FILE.",
-        ) from error
-    if not found:
-        raise KnowledgeBaseNotFound(
-            "There is no knowledge base in this folder.",
-            f"Make one: localrag init NAME{SUFFIX}. Or name one that is elsewhere with --kb FILE.",
+            raise read_only_error(self.path)
+        self._store.documents.delete(
+            document if isinstance(document, int) else document_named(self._store, document)
         )
-    if len(found) > 1:
-        names = ", ".join(display_name(path.name) for path in found)
-        raise KnowledgeBaseAmbiguous(
-            f"There are several knowledge bases in this folder: {names}.",
-            f"Name one: --kb {display_name(found[0].name)}",
-        )
-    return found[0]
+
+    def delete_documents(self, documents: Sequence[str | int], *, dry_run: bool = False) -> Deleted:
+        """Remove documents, by path, id, folder or pattern, in one transaction, and say what went with them.
+
+        With `dry_run` nothing changes, and the numbers are exact all the same. Raises as `deleting.delete`.
+        """
+        return delete(self._store, documents, dry_run=dry_run)

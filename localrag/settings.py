@@ -188,7 +188,7 @@ class ExtractionSettings(_Section):
     """How chunks are read."""
 
     profile: str = "lightrag"
-    """Prompt family and record form."""
+    """How a chunk is read: `lightrag`, `graphrag` or `compact`, each with prompts and records of its own."""
 
     language: str = "auto"
     """Language of descriptions: `auto` is the chunk's own, else `en` or `zh`."""
@@ -203,7 +203,19 @@ class ExtractionSettings(_Section):
         "concept",
         "date",
     )
-    """Types that an entity may have, besides Other."""
+    """Types that an entity may have, besides Other; an empty list leaves the type to the model."""
+
+    relation_types: tuple[str, ...] = ()
+    """The only types that a relation may have; empty leaves its keywords to the model."""
+
+    tuple_delimiter: str = "<|>"
+    """What parts the fields of a record, in the profiles lightrag and graphrag."""
+
+    record_delimiter: str = "##"
+    """What ends a record there."""
+
+    completion_delimiter: str = "<|COMPLETE|>"
+    """What ends the last one."""
 
     max_entities: int = _number(12, 1, 200)
     """Most entities in a chunk."""
@@ -216,6 +228,14 @@ class ExtractionSettings(_Section):
 
     max_tokens: int = _number(900, 16, 100_000)
     """Most tokens written for a chunk."""
+
+
+@dataclass(frozen=True)
+class PromptSettings(_Section):
+    """Where a person's own prompts lie."""
+
+    directory: str = ""
+    """Folder of prompts that take the place of those that ship; empty: `prompts` beside the settings file."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +253,10 @@ class RetrievalSettings(_Section):
 
     context_tokens: int = _number(1400, 96, 1_000_000)
     """Most tokens of passages, entities and relations together."""
+
+    vector_cache_mb: int = _number(4096, 1, 100_000_000, or_zero=True)
+    """MiB on disk for vectors in a form that is searched fast, of all knowledge bases together; 0 keeps
+    nothing."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +291,9 @@ class Settings:
 
     extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     """How chunks are read."""
+
+    prompts: PromptSettings = field(default_factory=PromptSettings)
+    """Where a person's own prompts lie."""
 
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     """What is put before the model with a question."""
@@ -388,6 +415,13 @@ def settings_file() -> Path:
     return Path(
         os.environ.get(f"{PREFIX}CONFIG") or platformdirs.user_config_path("localrag") / "settings.toml"
     )
+
+
+def prompts_dir(settings: Settings) -> Path:
+    """Folder of the person's own prompts, whether or not it exists; a relative one counts from the settings
+    file's folder."""
+    named = os.path.expanduser(settings.prompts.directory)
+    return settings_file().parent / (named or "prompts")
 
 
 def cache_dir() -> Path:

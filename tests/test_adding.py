@@ -74,22 +74,28 @@ def test_a_changed_file_replaces_what_it_said(empty_kb: KnowledgeBase, library: 
         assert store.check() == []
 
 
-def test_a_copy_is_passed_over_and_named(empty_kb: KnowledgeBase, library: Path) -> None:
+def test_a_copy_is_a_second_place_and_named(empty_kb: KnowledgeBase, library: Path) -> None:
     (library / "zz copy.txt").write_bytes((library / "mill.txt").read_bytes())
     report = empty_kb.add([library])
     assert report.added == 4
-    assert report.skipped == (("zz copy.txt", "same content as mill.txt"),)
+    assert (report.copied, report.skipped) == ((("zz copy.txt", "mill.txt"),), ())
     # Under another name in another folder too.
     elsewhere = library.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "other.md").write_bytes((library / "mill.txt").read_bytes())
-    assert outcomes(empty_kb, elsewhere) == {"other.md": "skipped"}
+    assert outcomes(empty_kb, elsewhere) == {"other.md": "copied"}
+    with Store.open(empty_kb.path) as store:
+        row = next(row for row in store.documents.list() if row.path == "mill.txt")
+        found = [place.path for place in store.documents.places(row.id)]
+    assert sorted(found) == ["mill.txt", "other.md", "zz copy.txt"]
+    assert found[0] == "mill.txt"
+    assert len(empty_kb.status().documents) == 4
 
 
 def test_a_file_that_becomes_a_copy_says_its_old_text_no_more(empty_kb: KnowledgeBase, library: Path) -> None:
     empty_kb.add([library])
     (library / "mill.txt").write_bytes((library / "library.txt").read_bytes())
-    assert outcomes(empty_kb, library)["mill.txt"] == "skipped"
+    assert outcomes(empty_kb, library)["mill.txt"] == "copied"
     assert [row.path for row in empty_kb.status().documents] == ["bridge.md", "library.txt", "茶馆.md"]
     assert empty_kb.search("workshop museum", mode="naive").empty
 
@@ -99,9 +105,9 @@ def test_the_same_file_by_another_way_is_the_same_document(empty_kb: KnowledgeBa
     inner.mkdir()
     (inner / "note.txt").write_text("The ferry runs at noon.")
     empty_kb.add([library])
-    assert outcomes(empty_kb, inner) == {"note.txt": "unchanged"}
+    assert outcomes(empty_kb, inner) == {"inner/note.txt": "unchanged"}
     (inner / "note.txt").write_text("The ferry runs at one.")
-    assert outcomes(empty_kb, inner / "note.txt") == {"note.txt": "changed"}
+    assert outcomes(empty_kb, inner / "note.txt") == {"inner/note.txt": "changed"}
     texts = [empty_kb.document_text(row.id) for row in empty_kb.status().documents]
     assert [text for text in texts if "ferry" in text] == ["The ferry runs at one."]
     # Its folder is named again: still the same document.

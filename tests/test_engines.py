@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from localrag.engine.types import (
 )
 from localrag.engines import Engines, generation_row
 from localrag.errors import ModelInvalid, ModelNotFound
-from localrag.settings import EngineSettings, ModelSettings, Settings
+from localrag.settings import EngineSettings, ModelSettings, RemoteSettings, Settings
 
 
 class Made:
@@ -209,3 +209,49 @@ def test_all_settings_of_the_engine_reach_the_workers() -> None:
     assert options.tensor_split == (3.0, 1.0)
     # What goes through the worker's pipe comes out as it was.
     assert options_of(json.loads(json.dumps(asdict(options)))) == options
+
+
+SPACE = ScriptedEmbedder(32, "there").space
+
+
+def test_the_model_that_made_a_files_vectors_is_used_if_it_is_here() -> None:
+    configured, there = ScriptedEmbedder(), ScriptedEmbedder(32, "there")
+    engines = Engines(Settings(), None, configured, {"there": there})
+    assert engines.embedder_of(SPACE) is there
+    assert engines.embedder_of(configured.space) is configured
+    assert engines.is_configured(configured)
+    assert not engines.is_configured(there)
+    # The same name alone is not enough, and what a server made is the server's.
+    assert engines.embedder_of(ScriptedEmbedder(16, "there").space) is configured
+    assert engines.embedder_of(replace(SPACE, pooling="remote")) is configured
+    assert engines.embedder_named("there") is there
+
+
+def test_embedders_are_made_once_for_each_file_and_closed(
+    workers: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(name: str, role: str) -> Path:
+        return Path(f"{name or 'best'}.gguf")
+
+    monkeypatch.setattr("localrag.engines.find_model", find)
+    engines = Engines(Settings(models=ModelSettings(embed="small")))
+    other: Any = engines.embedder_named("big")
+    small: Any = engines.embedder
+    again: list[object] = [engines.embedder_named("big"), engines.embedder_named("small")]
+    assert [id(embedder) for embedder in again] == [id(other), id(small)]
+    assert Made.count == 2
+    assert other.rest == {"query_prefix": "query: ", "passage_prefix": "passage: ", "limit": 256}
+    engines.close()
+    assert (other.closed, small.closed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        (Settings(), ""),
+        (Settings(models=ModelSettings(embed=" e5 ")), "e5"),
+        (Settings(remote=RemoteSettings(embed_url="http://127.0.0.1:1", embed_model="served")), "served"),
+    ],
+)
+def test_which_embedding_model_the_settings_ask_for(settings: Settings, named: str) -> None:
+    assert Engines(settings).named_embedder == named

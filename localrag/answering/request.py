@@ -8,6 +8,7 @@ from localrag.engine.programs import CitedText
 from localrag.engine.types import INTERACTIVE, GenerationRequest, LanguageModel, Message, Piece
 from localrag.errors import PromptTooLong
 from localrag.prompts import Prompt, load
+from localrag.prompts.personal import own_prompts
 from localrag.retrieval.context import Context, build_context
 from localrag.retrieval.types import Retrieved
 from localrag.settings import AnsweringSettings, Settings
@@ -23,6 +24,7 @@ _LEAST_CONTEXT = 96
 _SHRINK = 0.9
 _HEADINGS = {"en": "References", "zh": "参考资料"}
 _NOTHING = {"en": "none", "zh": "无"}
+_NO_WISHES = "n/a"
 _RESPONSE_TYPES_IN_CHINESE = {AnsweringSettings().response_type: "几句话"}
 
 
@@ -47,9 +49,10 @@ def heading(language: str) -> str:
     return f"\n\n### {_HEADINGS[prompt_language(language)]}\n"
 
 
-def fail_response(language: str) -> str:
-    """What is said where the knowledge base holds no answer."""
-    return load(_FAMILY, prompt_language(language), "fail_response").render()
+def fail_response(language: str, settings: Settings | None = None) -> str:
+    """What is said where the knowledge base holds no answer: in a person's own words, if there are any."""
+    own = own_prompts(settings) if settings is not None else None
+    return load(_FAMILY, prompt_language(language), "fail_response", own).render()
 
 
 def prepare(retrieved: Retrieved, language: str, settings: Settings, model: LanguageModel) -> Prepared:
@@ -58,7 +61,7 @@ def prepare(retrieved: Retrieved, language: str, settings: Settings, model: Lang
     The context takes at most `retrieval.context_tokens`, and no more than the model's context leaves beside
     instructions, question and answer. Raises `PromptTooLong` if the question leaves no room for any text.
     """
-    draft = _Draft(retrieved, prompt_language(language), settings.answering)
+    draft = _Draft(retrieved, prompt_language(language), settings)
     n_ctx = model.describe().n_ctx
     # A small context still has room to read and to answer.
     max_tokens = min(settings.answering.max_tokens, max(1, n_ctx // 3))
@@ -84,18 +87,18 @@ def prepare(retrieved: Retrieved, language: str, settings: Settings, model: Lang
 class _Draft:
     """The messages of a call, for any context."""
 
-    def __init__(self, retrieved: Retrieved, code: str, settings: AnsweringSettings) -> None:
+    def __init__(self, retrieved: Retrieved, code: str, settings: Settings) -> None:
         self._question = retrieved.question
         self._code = code
-        self._settings = settings
+        self._settings = settings.answering
         name = "naive_response" if retrieved.mode == "naive" else "rag_response"
-        self._prompt: Prompt = load(_FAMILY, code, name)
+        self._prompt: Prompt = load(_FAMILY, code, name, own_prompts(settings))
 
     def messages(self, context: Context) -> tuple[Message, ...]:
         """Instructions and context as the system's message, the question as the person's."""
         inputs = {
             "response_type": self._response_type(),
-            "user_prompt": _NOTHING[self._code],
+            "user_prompt": _NO_WISHES,
             "history": _NOTHING[self._code],
             "context_data": context.json,
             "content_data": context.json,

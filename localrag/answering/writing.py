@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from localrag.answering.citations import citations
 from localrag.answering.marks import Marks, References
@@ -20,7 +20,8 @@ from localrag.documents import language
 from localrag.engine.types import Generation, LanguageModel, ProgressEvent, TextEvent
 from localrag.engines import Engines, generation_row, instructions
 from localrag.errors import Cancelled, EngineError, KnowledgeBaseError
-from localrag.retrieval.types import Retrieved
+from localrag.retrieval.context import Source
+from localrag.retrieval.types import Passage, Retrieved
 from localrag.settings import Settings
 from localrag.stopping import stoppable, wait_for
 from localrag.store.database import Store
@@ -60,7 +61,7 @@ class Writing:
     def events(self) -> Iterator[Reading | AnswerText]:
         """Progress of the reading, then the text, then the references."""
         if self._retrieved.empty:
-            yield AnswerText(fail_response(self.language))
+            yield AnswerText(fail_response(self.language, self._settings))
             return
         model = self._engines.model
         prepared = self._prepared = wait_for(lambda: self._prepare(model), self._cancel)
@@ -115,7 +116,7 @@ class Writing:
 
     def _refuse(self) -> Iterator[AnswerText]:
         """The fail response; what of it the model has written already is not said again."""
-        said = fail_response(self.language)
+        said = fail_response(self.language, self._settings)
         if said.startswith(self._shown):
             yield from self._show(said[len(self._shown) :])
         else:
@@ -134,13 +135,23 @@ class Writing:
         """Put the call into the journal. An answer is not lost because the file is busy or full.
 
         Of the prompt only the instructions are kept: the passages are documents' text, which goes when its
-        document is deleted.
+        document is deleted. So does the call, since it names the chunks that its text was written from.
         """
         if self._store.read_only:
             return
         with contextlib.suppress(KnowledgeBaseError), self._store.transaction():
             prompt = self._store.journal.put_prompt(instructions(prepared.request))
-            self._store.journal.add_generation(generation_row(prepared.request, generation, prompt))
+            row = generation_row(prepared.request, generation, prompt)
+            self._store.journal.add_generation(row, _chunks(prepared.context.sources))
+
+
+def _chunks(sources: Sequence[Source]) -> set[int]:
+    """The chunks that the context came from: descriptions of entities and relations are theirs too."""
+    found: set[int] = set()
+    for source in sources:
+        item = source.item
+        found.update([item.chunk_id] if isinstance(item, Passage) else item.chunk_ids)
+    return found
 
 
 def _checked(generation: Generation | None) -> Generation:

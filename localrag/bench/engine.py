@@ -32,6 +32,7 @@ from localrag.store.rows import ChunkRow
 
 _FORMS = {
     "lightrag": re.compile(r"\((?:entity|relationship)<\|>[^\n]*\)##\n"),
+    "graphrag": re.compile(r"\(\"(?:entity|relationship)\"<\|>[^\n]*\)##\n"),
     "compact": re.compile(r"[^|\n]+( -> [^|\n]+)? \| [^|\n]+\n"),
 }
 _MARKS = ("complete", "end")

@@ -112,6 +112,23 @@ def find_model(name_or_path: str, role: Role) -> Path:
     raise ModelNotFound(f"The model {shown_name(Path(wanted))} is not installed.", hint)
 
 
+def find_embedding_model(name: str) -> Path | None:
+    """The installed embedding model that a knowledge base names; None if it is not here.
+
+    The name comes out of a file that others may have made, so unlike `find_model` this never takes it for a
+    path. It may be the one that the model's file gives itself.
+    """
+    wanted = name.strip()
+    models = [model for model in installed() if model.role == "embed" and model.verified is not False]
+    for model in models:
+        if _is_called(model, wanted):
+            return model.path
+    for model in models:
+        if wanted and inspect(model.path).name.casefold() == wanted.casefold():
+            return model.path
+    return None
+
+
 def named_model(name: str) -> InstalledModel:
     """The installed model of that name, usable or not; raises `ModelNotFound`."""
     wanted = name.strip()

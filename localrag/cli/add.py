@@ -10,36 +10,47 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from localrag.cli import output
-from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
+from localrag.cli.following import pattern_change, pattern_options, tell_failed, tell_skipped
+from localrag.cli.invocation import Invocation, NamedPath, json_option, kb_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import Stop, stoppable
 from localrag.errors import DocumentError
 
 if TYPE_CHECKING:
-    from localrag.kb import AddEvent, AddReport, KnowledgeBase
+    from localrag.kb import AddEvent, AddReport, KnowledgeBase, PatternChange
 
 PARTLY_DONE = 5
 _LISTED = 20
-_NAMED = 3
 
 
 @click.command(short_help="Put files and folders in.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, type=NamedPath(), metavar="PATH...")
+@pattern_options
 @kb_option
 @json_option
 @pass_invocation
-def add(invocation: Invocation, paths: tuple[Path, ...]) -> int:
-    """Put files and whole folders into the knowledge base.
+def add(
+    invocation: Invocation,
+    paths: tuple[Path, ...],
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    gitignore: bool | None,
+    all_files: bool,
+) -> int:
+    """Put files and whole folders into the knowledge base, and follow them.
 
     Reads .txt and .md files in any common encoding. Adding something again costs nothing if it is unchanged,
-    and replaces it if it changed. No model is needed for this.
+    and replaces it if it changed; `localrag sync` does so for everything that was added, and also finds what
+    was moved or deleted. No model is needed for this.
 
     \b
-    Example:
+    Examples:
       localrag add letters/ report.md
+      localrag add notes/ --include '*.md' --exclude 'drafts/**'
     """
+    patterns = pattern_change(include, exclude, gitignore, all_files)
     with invocation.knowledge_base() as kb, stoppable() as stop:
-        report = add_paths(kb, paths, stop, quiet=invocation.json)
+        report = add_paths(kb, paths, stop, quiet=invocation.json, patterns=patterns)
         if invocation.json:
             output.put_json(report_json(report))
         if stop.asked:
@@ -50,7 +61,14 @@ def add(invocation: Invocation, paths: tuple[Path, ...]) -> int:
         return PARTLY_DONE if report.failed else 0
 
 
-def add_paths(kb: KnowledgeBase, paths: Sequence[Path], stop: Stop, *, quiet: bool) -> AddReport:
+def add_paths(
+    kb: KnowledgeBase,
+    paths: Sequence[Path],
+    stop: Stop,
+    *,
+    quiet: bool,
+    patterns: PatternChange | None = None,
+) -> AddReport:
     """Add `paths` with progress on stderr and say what became of them.
 
     Raises `DocumentError` if not one file of them could be read.
@@ -61,9 +79,10 @@ def add_paths(kb: KnowledgeBase, paths: Sequence[Path], stop: Stop, *, quiet: bo
         def show(event: AddEvent) -> None:
             bar.update(event.done, event.path, event.total)
 
-        report = kb.add(paths, on_event=show, cancel=stop.event)
+        report = kb.add(paths, on_event=show, cancel=stop.event, patterns=patterns)
     _tell(report)
-    if report.failed and not (report.added or report.changed or report.unchanged):
+    held = report.added or report.changed or report.unchanged or report.copied or report.moved
+    if report.failed and not held:
         raise DocumentError(
             "None of these files could be read.", "The reasons are above; localrag status shows them again."
         )
@@ -73,27 +92,25 @@ def add_paths(kb: KnowledgeBase, paths: Sequence[Path], stop: Stop, *, quiet: bo
 def report_json(report: AddReport) -> dict[str, Any]:
     """The report for programs."""
     values = asdict(report)
-    for name in ("failed", "skipped"):
-        values[name] = [{"path": path, "reason": reason} for path, reason in values[name]]
+    for name, second in (("failed", "reason"), ("skipped", "reason"), ("copied", "of"), ("moved", "from")):
+        values[name] = [{"path": path, second: other} for path, other in values[name]]
     return values
 
 
 def _tell(report: AddReport) -> None:
-    for path, reason in report.failed[:_LISTED]:
-        output.warn(f"{path}: {reason}")
-    if len(report.failed) > _LISTED:
-        output.say(f"And {output.number(len(report.failed) - _LISTED, 'other')}; localrag status lists all.")
-    reasons: dict[str, list[str]] = {}
-    for path, reason in report.skipped:
-        reasons.setdefault(reason, []).append(path)
-    for reason, paths in list(reasons.items())[:_LISTED]:
-        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-        output.say(f"Skipped {', '.join(paths[:_NAMED])}{more}: {reason}")
-    if len(reasons) > _LISTED:
-        output.say(f"Skipped others for {len(reasons) - _LISTED:,} other reasons; --json lists all.")
+    tell_failed(report.failed)
+    for path, first in report.copied[:_LISTED]:
+        output.say(f"{path} has the content of {first}; it is kept once, with both places.")
+    if len(report.copied) > _LISTED:
+        output.say(f"And {output.number(len(report.copied) - _LISTED, 'other copy', 'other copies')}.")
+    tell_skipped(report.skipped)
+    for note in report.notes[:_LISTED]:
+        output.warn(note)
     counts = (
         (report.added, "added"),
         (report.changed, "changed"),
+        (len(report.moved), "moved"),
+        (len(report.copied), "with the content of another"),
         (report.unchanged, "unchanged"),
         (len(report.failed), "failed"),
         (len(report.skipped), "skipped"),

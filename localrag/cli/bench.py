@@ -16,17 +16,19 @@ from localrag.errors import Cancelled, UsageError
 
 if TYPE_CHECKING:
     from localrag.bench.engine import EngineRow
+    from localrag.bench.store import StoreRow
 
 _SET = "hotpotqa-en"
 _PROFILES = ("compact", "lightrag")
+_MOST = 100_000_000
 
 
 @click.group(short_help="Measure speed and quality.")
 def bench() -> None:
     """Measure how fast and how well this installation works.
 
-    The measures need open data sets in a folder; localrag ships none. docs/measurements.md holds results and
-    the commands that gave them.
+    All but `store` need open data sets in a folder; localrag ships none. docs/measurements.md holds results
+    and the commands that gave them.
 
     \b
     Example:
@@ -42,9 +44,9 @@ def bench() -> None:
 @click.option("--model", metavar="NAME", help="The model that reads; a name or a file.")
 @click.option(
     "--profile",
-    type=click.Choice(_PROFILES),
+    type=click.Choice((*_PROFILES, "graphrag")),
     multiple=True,
-    help="Profile to measure; may be given twice. Default: both.",
+    help="Profile to measure; may be given again. Default: compact and lightrag.",
 )
 @click.option(
     "--compare/--no-compare", default=True, show_default=True, help="Measure the high-level class too."
@@ -179,6 +181,74 @@ def reuse(
             for name, way in (("Read again", found.reading), ("Kept and moved", found.shifting))
         ]
     )
+
+
+@bench.command("store", short_help="How fast the file stores and searches.")
+@click.option(
+    "--sizes",
+    default="10000,100000,1000000",
+    show_default=True,
+    metavar="N,N,…",
+    help="Chunks of the files that are measured.",
+)
+@click.option(
+    "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep the files here."
+)
+@json_option
+@pass_invocation
+def store(invocation: Invocation, sizes: str, keep: Path | None) -> None:
+    """Store generated texts and vectors and search them, at several sizes.
+
+    Needs no data and no model. A million chunks take about 12 GB of disk and half an hour; without --keep all
+    of it is removed at the end.
+
+    \b
+    Example:
+      localrag bench store --sizes 10000,100000 --json
+    """
+    from localrag.bench.store import as_json, measure
+
+    wanted = _sizes(sizes)
+    with stoppable("Stopping.") as stop, Bar(quiet=invocation.json) as bar:
+        shown = ""
+
+        def show(text: str, done: int, total: int) -> None:
+            nonlocal shown
+            if text != shown:
+                bar.begin(text, total)
+                shown = text
+            bar.update(done)
+
+        rows = measure(wanted, keep, show, stop.event)
+    if invocation.json:
+        output.put_json(as_json(rows))
+        return
+    for row in rows:
+        output.put_facts(_store_facts(row))
+
+
+def _sizes(text: str) -> list[int]:
+    """Numbers of chunks. Raises `UsageError` for what is none."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isascii() and part.isdigit() and 0 < int(part) <= _MOST for part in parts):
+        raise UsageError(
+            "--sizes takes whole numbers with commas between them.", "For example: --sizes 10000,100000"
+        )
+    return [int(part) for part in parts]
+
+
+def _store_facts(row: StoreRow) -> list[tuple[str, str]]:
+    return [
+        ("Chunks", f"{row.chunks:,}"),
+        ("Stored in", f"{row.insert_s:.1f} s"),
+        ("Nearest 20 vectors", f"{row.knn_ms:.1f} ms, {row.knn_filtered_ms:.1f} ms of 1 %"),
+        ("Full text", f"{row.fulltext_ms:.1f} ms"),
+        ("Both together", f"{row.hybrid_ms:.1f} ms, {row.hybrid_filtered_ms:.1f} ms of 1 %"),
+        ("First search", f"{row.cold_ms:.0f} ms; {row.first_ms:.0f} ms where the cache must be made"),
+        ("Found", f"{row.recall_at_20:.1%} by vectors, {row.fulltext_recall_at_20:.1%} by full text"),
+        ("On disk", f"{row.size_mb:,.0f} MB, and {row.cache_mb:,.0f} MB of cache"),
+        ("Memory", f"{row.peak_rss_mb:,.0f} MB at most, {row.own_mb:,.0f} MB without what is mapped"),
+    ]
 
 
 def _needed(data: Path | None) -> Path:

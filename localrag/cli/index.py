@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +13,12 @@ import click
 
 from localrag.cli import output
 from localrag.cli.add import PARTLY_DONE, add_paths, report_json
+from localrag.cli.following import follow, sync_paths, tell_sync
 from localrag.cli.invocation import (
     Invocation,
+    NamedPath,
     engine_options,
+    entity_types_option,
     json_option,
     kb_option,
     pass_invocation,
@@ -21,20 +26,24 @@ from localrag.cli.invocation import (
 from localrag.cli.machine import measure_first, tell_notes
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import Stop, stoppable
-from localrag.errors import Cancelled, NothingIndexed
+from localrag.errors import Cancelled, NothingIndexed, UsageError
 
 if TYPE_CHECKING:
     from localrag.indexing import IndexEvent, IndexReport, Progress
     from localrag.kb import KnowledgeBase
+    from localrag.watching import Watch
 
 
 @click.command(short_help="Let the model read what was added.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=NamedPath(), metavar="[PATH]...")
+@click.option("--watch", is_flag=True, help="Follow the folders: sync and read every change until ctrl-c.")
+@click.option("--poll", is_flag=True, help="With --watch: look at the files in turns (network drives).")
+@entity_types_option
 @engine_options
 @kb_option
 @json_option
 @pass_invocation
-def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
+def index(invocation: Invocation, paths: tuple[Path, ...], watch: bool, poll: bool) -> int:
     """Let the model read what was added: it makes vectors, and finds entities and relations.
 
     PATHs are added first. Every chunk is kept as soon as it is read: ctrl-c stops within a second, and the
@@ -44,7 +53,10 @@ def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
     Examples:
       localrag index
       localrag index letters/ --threads 4
+      localrag index --watch
     """
+    if (watch and invocation.json) or (poll and not watch):
+        raise UsageError("--watch does not go with --json." if watch else "--poll needs --watch.")
     with invocation.knowledge_base() as kb, stoppable() as stop:
         result: dict[str, Any] = {}
         partly = False
@@ -52,8 +64,12 @@ def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
             added = add_paths(kb, paths, stop, quiet=invocation.json)
             result["add"] = report_json(added)
             partly = bool(added.failed)
-        elif not kb.status().documents:
+        elif not (kb.status().documents or (watch and kb.followed())):
             raise NothingIndexed("There is nothing to read yet.", "Put texts in: localrag add FILE-OR-FOLDER")
+        kb.ensure_not_indexing()
+        if watch and not stop.asked:
+            _watch(kb, stop, poll=poll)
+            return stop.exit_code
         if _unread(kb):
             measure_first(kb, stop, quiet=invocation.json)
         report = None if stop.asked else _read(kb, stop, quiet=invocation.json)
@@ -71,14 +87,48 @@ def index(invocation: Invocation, paths: tuple[Path, ...]) -> int:
     return PARTLY_DONE if partly or (report is not None and report.failed) else 0
 
 
+def _watch(kb: KnowledgeBase, stop: Stop, *, poll: bool) -> None:
+    """Sync and read after every change. What changes while the model reads is put in without waiting."""
+    rounds = itertools.count()
+
+    def bring_in() -> None:
+        tell_sync(sync_paths(kb, (), stop), only_news=next(rounds) > 0)
+
+    def work(watch: Watch) -> None:
+        news = True
+
+        def look() -> None:
+            nonlocal news
+            if watch.changed():
+                watch.take()
+                bring_in()
+                news = True
+
+        bring_in()
+        while news and _unread(kb) and not stop.asked:
+            news = False
+            measure_first(kb, stop, quiet=False)
+            report = _read(kb, stop, quiet=False, between=look)
+            tell_notes(kb)
+            if report is not None and not report.cancelled:
+                output.say(_summary(report))
+
+    follow(kb, stop, work, poll=poll)
+
+
 def _unread(kb: KnowledgeBase) -> bool:
     """Whether there is anything for the model to read."""
     coverage = kb.status().coverage
     return coverage.read < coverage.total
 
 
-def _read(kb: KnowledgeBase, stop: Stop, *, quiet: bool) -> IndexReport | None:
-    """Run the reading with progress on stderr; None if it ended without a report."""
+def _read(
+    kb: KnowledgeBase, stop: Stop, *, quiet: bool, between: Callable[[], None] = lambda: None
+) -> IndexReport | None:
+    """Run the reading with progress on stderr; None if it ended without a report.
+
+    `between` is called after every event.
+    """
     report: IndexReport | None = None
     with (
         contextlib.suppress(Cancelled),
@@ -88,6 +138,7 @@ def _read(kb: KnowledgeBase, stop: Stop, *, quiet: bool) -> IndexReport | None:
         board = _Board(bar)
         for event in events:
             report = board.show(event) or report
+            between()
     return report
 
 

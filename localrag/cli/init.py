@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from localrag.cli import output
-from localrag.cli.invocation import SUFFIX, Invocation, json_option, kb_option, pass_invocation
+from localrag.cli.invocation import SUFFIX, Invocation, NamedPath, json_option, kb_option, pass_invocation
 
 
 @click.command(short_help="Make an empty knowledge base.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=NamedPath(), required=False)
 @kb_option
 @json_option
 @pass_invocation

@@ -11,14 +11,32 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from localrag.cli import output
+
 if TYPE_CHECKING:
     from localrag.kb import KnowledgeBase
     from localrag.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
 SUFFIX = ".localrag"
 KB_VARIABLE = "LOCALRAG_KB"
+
+
+class NamedPath(click.Path):
+    """The type of paths that a person names: an empty one, as of a variable that is not set, is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """The path. Raises `click.BadParameter` for an empty one, which would mean the present folder."""
+        if value == "":
+            self.fail("a path is needed, not an empty text; '.' is this folder.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @dataclass
@@ -67,6 +85,8 @@ class Invocation:
         with contextlib.closing(engines_module.Engines(settings)) as engines:
             kb = KnowledgeBase.open(path, settings=settings, engines=engines, read_only=read_only)
             with kb:
+                for note in kb.notes:
+                    output.warn(note)
                 yield kb
 
 
@@ -152,6 +172,22 @@ def engine_options(command: Command) -> Command:
         help="Threads of the engine; 0 takes the processor's cores.",
     )
     return chat(embed(threads(command)))
+
+
+def _free_types(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.ensure_object(Invocation).flags["extraction.entity_types"] = ()
+
+
+def entity_types_option(command: Command) -> Command:
+    """Add `--no-entity-types`."""
+    return click.option(
+        "--no-entity-types",
+        is_flag=True,
+        expose_value=False,
+        callback=_free_types,
+        help="Let the model find types of its own instead of those of extraction.entity_types.",
+    )(command)
 
 
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

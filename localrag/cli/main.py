@@ -15,23 +15,41 @@ import click
 from localrag import __version__
 from localrag.cli import output
 from localrag.cli.add import add
+from localrag.cli.aliases import aliases
 from localrag.cli.ask import ask
 from localrag.cli.bench import bench
+from localrag.cli.delete import delete
 from localrag.cli.doctor import doctor
+from localrag.cli.entities import entities
+from localrag.cli.export import export
 from localrag.cli.index import index
+from localrag.cli.info import info
 from localrag.cli.init import init
 from localrag.cli.invocation import Invocation, kb_option, pass_invocation
 from localrag.cli.machine import tune_machine
+from localrag.cli.merge import merge
 from localrag.cli.models import models
+from localrag.cli.prompts import prompts
+from localrag.cli.reembed import reembed
+from localrag.cli.relations import relations
+from localrag.cli.repair import repair
+from localrag.cli.retry import retry
 from localrag.cli.status import status
 from localrag.cli.stopping import INTERRUPTED
+from localrag.cli.sync import sync
+from localrag.cli.tag import tag
+from localrag.cli.vacuum import vacuum
+from localrag.cli.verify import verify
 from localrag.errors import Cancelled, LocalragError
 
 TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
 
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
-    ("What is there", ("status", "models", "doctor", "tune-machine", "bench")),
+    ("Change what is there", ("sync", "delete", "reembed", "retry")),
+    ("Put right what was read", ("entities", "relations", "aliases", "tag")),
+    ("The file", ("info", "export", "merge", "verify", "repair", "vacuum")),
+    ("What is there", ("status", "models", "prompts", "doctor", "tune-machine", "bench")),
 )
 
 _EPILOG = """\b
@@ -173,7 +191,32 @@ def cli(context: click.Context, invocation: Invocation) -> None:
     run(invocation.named_kb(), invocation.settings())
 
 
-for _command in (init, add, index, ask, status, models, doctor, tune_machine, bench):
+for _command in (
+    init,
+    add,
+    index,
+    ask,
+    sync,
+    delete,
+    reembed,
+    retry,
+    entities,
+    relations,
+    aliases,
+    tag,
+    status,
+    models,
+    prompts,
+    doctor,
+    tune_machine,
+    bench,
+    info,
+    export,
+    merge,
+    verify,
+    repair,
+    vacuum,
+):
     cli.add_command(_command)
 
 

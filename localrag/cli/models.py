@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from localrag.cli import output
-from localrag.cli.invocation import Invocation, json_option, pass_invocation
+from localrag.cli.invocation import Invocation, NamedPath, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import Stop, stoppable
 from localrag.errors import Cancelled, ModelError, ModelNotFound
@@ -170,7 +170,7 @@ def pull(invocation: Invocation, names: tuple[str, ...]) -> None:
 
 
 @models.command("add", short_help="Take a GGUF file that you have.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=NamedPath())
 @json_option
 @pass_invocation
 def add_file(invocation: Invocation, file: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from localrag.documents import sentences, tokens
-from localrag.documents.clusters import cut_before
+from localrag.documents.clusters import cut_before, parts_cluster
 from localrag.documents.reading import Heading
 from localrag.errors import SettingsError
 
@@ -95,6 +95,11 @@ def chunk(text: str, headings: Sequence[Heading] = (), size: int = 320, overlap:
     last one is meant to be over `size`. The same input gives the same spans. Raises `SettingsError` for a
     size or overlap that makes no sense.
     """
+    return packer(text, headings, size, overlap).pack()
+
+
+def packer(text: str, headings: Sequence[Heading], size: int, overlap: int) -> Packer:
+    """A text in sentences, ready to be packed as a whole or in parts. Takes and raises what `chunk` does."""
     if size < SMALLEST:
         raise SettingsError(
             f"Chunks of {size} tokens are too small.", f"Set chunking.size to {SMALLEST} or more."
@@ -107,7 +112,7 @@ def chunk(text: str, headings: Sequence[Heading] = (), size: int = 320, overlap:
     kept = sorted(
         (heading for heading in headings if 0 <= heading.offset < len(text)), key=lambda h: h.offset
     )
-    return _Packer(text, list(_units(text, kept, size)), _paths(kept), size, overlap).pack()
+    return Packer(text, list(_units(text, kept, size)), _paths(kept), size, overlap)
 
 
 def _units(text: str, headings: Sequence[Heading], size: int) -> Iterator[_Unit]:
@@ -174,8 +179,8 @@ def _paths(headings: Sequence[Heading]) -> list[tuple[str, ...]]:
     return paths
 
 
-class _Packer:
-    """Packs units into chunks."""
+class Packer:
+    """Packs sentences, or parts of those that are too long, into chunks."""
 
     def __init__(
         self, text: str, units: list[_Unit], paths: list[tuple[str, ...]], size: int, overlap: int
@@ -189,22 +194,24 @@ class _Packer:
         for unit in units:
             self.before.append(self.before[-1] + unit.gap + unit.weight)
 
-    def pack(self) -> list[ChunkSpan]:
+    def pack(self, begin: int = 0, end: int | None = None) -> list[ChunkSpan]:
+        """The chunks of the units from `begin` up to but not including `end`, or of all."""
         chunks: list[ChunkSpan] = []
-        new = 0
-        while new < len(self.units):
+        end = len(self.units) if end is None else end
+        new = begin
+        while new < end:
             first = self._overlap_start(new)
-            last = self._last_unit(first, new)
-            span = self._span(first, new, last)
+            last = self._last_unit(first, new, end - 1)
+            chunk = self.span(first, new, last)
             # Parts of words weigh more together than apart; this is where the limit is kept for certain.
-            while span.tokens > self.size * SLACK and (last > new or first < new):
+            while chunk.tokens > self.size * SLACK and (last > new or first < new):
                 first, last = (first, last - 1) if last > new else (new, last)
-                span = self._span(first, new, last)
-            chunks.append(span)
+                chunk = self.span(first, new, last)
+            chunks.append(chunk)
             new = last + 1
         return chunks
 
-    def _weight(self, first: int, last: int) -> float:
+    def weight(self, first: int, last: int) -> float:
         """Weight of the units from `first` to `last`, both included."""
         return self.before[last + 1] - self.before[first] - self.units[first].gap
 
@@ -215,21 +222,20 @@ class _Packer:
             return first
         # With its overlap a chunk must still have room for what is new.
         room = min(self.overlap, self.size - self.units[new].weight - self.units[new].gap)
-        while first > 0 and self.units[first - 1].whole and self._weight(first - 1, new - 1) <= room:
+        while first > 0 and self.units[first - 1].whole and self.weight(first - 1, new - 1) <= room:
             first -= 1
         return first
 
-    def _last_unit(self, first: int, new: int) -> int:
+    def _last_unit(self, first: int, new: int, final: int) -> int:
         """Choose where the chunk ends: near the size, at the break that is worth most."""
-        final = len(self.units) - 1
-        rest = self._weight(first, final)
+        rest = self.weight(first, final)
         if rest <= self.size * SLACK:
             return final
         # Two or three chunks are made equal, so that none is a scrap.
         aim = rest / math.ceil(rest / self.size) if rest <= 3 * self.size else self.size
         best, best_value = new, -math.inf
         for last in range(new, final):
-            weight = self._weight(first, last)
+            weight = self.weight(first, last)
             if weight > self.size and last > new:
                 break
             value = self.units[last + 1].worth - abs(weight - aim) / aim
@@ -237,7 +243,8 @@ class _Packer:
                 best, best_value = last, value
         return best
 
-    def _span(self, first: int, new: int, last: int) -> ChunkSpan:
+    def span(self, first: int, new: int, last: int) -> ChunkSpan:
+        """The chunk of the units `first` to `last`, of which those before `new` are repeated."""
         start, end = self.units[first].start, self.units[last].end
         return ChunkSpan(start, end, self._heading(new, last), tokens.estimate(self.text[start:end]))
 
@@ -280,6 +287,11 @@ def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, in
             furthest = offsets[bisect_right(weights, done + aim) - 1]
             nearest = offsets[bisect_right(weights, done + 0.6 * aim) - 1]
             stop = _cut(text, begin, nearest, furthest)
+            if parts_cluster(text, stop):
+                # It begins the part, so it cannot go to the next one: it stays whole if it has room.
+                most = offsets[bisect_right(weights, done + size) - 1]
+                whole = (cut for cut in range(stop + 1, most + 1) if not parts_cluster(text, cut))
+                stop = next(whole, stop)
         while (weight := tokens.weigh(text[begin:stop])) > size and stop > begin + 1:
             stop = cut_before(text, begin + (stop - begin) // 2, begin)
         yield begin, begin + len(text[begin:stop].rstrip()), weight

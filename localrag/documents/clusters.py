@@ -30,12 +30,17 @@ def cut_before(text: str, offset: int, floor: int) -> int:
     """
     cut = offset
     while cut > floor and offset - cut <= REACH:
-        if cut >= len(text) or not (
-            clings(text[cut]) or text[cut - 1] == JOINER or _is_second_of_flag(text, cut)
-        ):
+        if not parts_cluster(text, cut):
             return cut
         cut -= 1
     return offset
+
+
+def parts_cluster(text: str, offset: int) -> bool:
+    """Whether a cut at `offset`, which is above 0, parts what belongs together."""
+    return offset < len(text) and (
+        clings(text[offset]) or text[offset - 1] == JOINER or _is_second_of_flag(text, offset)
+    )
 
 
 def _is_second_of_flag(text: str, offset: int) -> bool:

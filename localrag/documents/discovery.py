@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from localrag.documents.patterns import Rules
 from localrag.errors import DocumentError
 
-KNOWLEDGE_BASE_SUFFIXES = (".localrag", ".localrag-wal", ".localrag-shm", ".localrag-journal")
-"""Ends of names that belong to knowledge bases themselves."""
+_KNOWLEDGE_BASE = re.compile(
+    r"\.localrag(?:-(?:wal|shm|journal)|\.(?:format-\d+|before-repair).*)?$", re.DOTALL
+)
+"""The end of a name that belongs to a knowledge base, its logs, or the copy that an upgrade leaves."""
 
+_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,6 +38,15 @@ class FoundFile:
     relative: str
     """Path from the root with `/` between names. Well-formed text: a byte that is none is written `\\xNN`.
     It may hold anything else that a name can, line feeds and escape codes included."""
+
+    size: int = 0
+    """Bytes."""
+
+    mtime: float = 0.0
+    """When it was last changed, in seconds since 1970."""
+
+    identity: tuple[int, int] | None = None
+    """What the file system knows it by whatever its name, or None where it has no such thing."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +71,38 @@ class Discovery:
     skipped: tuple[Skipped, ...]
     """Entries passed over, as they were met. A folder passed over stands for all that is in it."""
 
+    closed: tuple[Path, ...] = ()
+    """Folders that could not be looked into, and links that lead to nothing that is there now."""
 
-def discover(paths: Sequence[Path]) -> Discovery:
+
+def discover(
+    paths: Sequence[Path], rules: Mapping[Path, Rules] | None = None, apart: Collection[Path] = ()
+) -> Discovery:
     """List the files under `paths`: each is a file, or a folder taken with all its folders.
 
     Hidden entries, knowledge bases, links that lead out of their folder or to something listed anyway,
-    devices, and folders that cannot be opened are passed over with a reason. Raises `DocumentError` if one
-    of `paths` does not exist.
+    devices, and folders that cannot be opened are passed over with a reason, and so is what the `rules` of
+    a named folder leave out. Folders in `apart` are not gone into. Raises `DocumentError` if one of `paths`
+    does not exist.
     """
-    walk = _Walk()
+    walk = _Walk(rules or {}, frozenset(apart))
     for path in paths:
         walk.start(path)
-    return Discovery(tuple(walk.files), tuple(walk.skipped))
+    return Discovery(tuple(walk.files), tuple(walk.skipped), tuple(walk.closed))
+
+
+def is_knowledge_base(name: str) -> bool:
+    """Whether a file of this name belongs to a knowledge base."""
+    return bool(_KNOWLEDGE_BASE.search(name))
+
+
+def path_on_disk(text: str) -> Path:
+    """The path that `display_name` wrote as `text`; bytes that are no text only where such a file is."""
+    path = Path(text)
+    if "\\x" in text and not os.path.lexists(path):
+        raw = Path(_ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text))
+        return raw if os.path.lexists(raw) else path
+    return path
 
 
 def display_name(name: str) -> str:
@@ -87,10 +120,13 @@ def _escape(match: re.Match[str]) -> str:
 class _Walk:
     """State of one discovery."""
 
+    rules: Mapping[Path, Rules]
+    apart: frozenset[Path]
     files: list[FoundFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     seen: dict[tuple[int, int] | str, Path] = field(default_factory=dict)
     """Identity of each file taken and the path it was taken by."""
+    closed: list[Path] = field(default_factory=list)
 
     def start(self, path: Path) -> None:
         """Take a path that a person named, whatever its name looks like."""
@@ -103,6 +139,7 @@ class _Walk:
             ) from error
         except (OSError, ValueError) as error:
             self._skip(absolute, _reason(error))
+            self.closed.append(absolute)
             return
         if stat.S_ISDIR(status.st_mode):
             links: list[Path] = []
@@ -110,13 +147,14 @@ class _Walk:
                 self._take(entry, absolute)
             for link in links:
                 self._take_link(link, absolute)
-        elif absolute.name.endswith(KNOWLEDGE_BASE_SUFFIXES):
+        elif is_knowledge_base(absolute.name):
             self._skip(absolute, "a knowledge base")
         else:
             self._take(absolute, absolute.parent)
 
     def _files_under(self, folder: Path, links: list[Path]) -> Iterator[Path]:
         """Walk a folder without recursion, so that no depth is too deep; links are put aside."""
+        rules = self.rules.get(folder)
         waiting = [folder]
         visited: set[tuple[int, int]] = set()
         while waiting:
@@ -127,17 +165,27 @@ class _Walk:
                     entries = sorted(scan, key=lambda entry: entry.name)
             except OSError as error:
                 self._skip(current, _reason(error))
+                self.closed.append(current)
                 continue
             if status.st_ino and (status.st_dev, status.st_ino) in visited:
                 # A mount or junction can put a folder inside itself without any symbolic link.
                 self._skip(current, "a folder that was listed already")
                 continue
             visited.add((status.st_dev, status.st_ino))
+            below = "" if current == folder else current.relative_to(folder).as_posix()
+            if rules is not None:
+                rules.enter(below)
             folders = []
             for entry in entries:
                 kind = self._kind(entry)
+                if rules is not None and kind != "skipped":
+                    name = f"{below}/{entry.name}" if below else entry.name
+                    if reason := rules.hides(name, folder=kind == "folder"):
+                        self._skip(current / entry.name, reason)
+                        continue
                 if kind == "folder":
-                    folders.append(current / entry.name)
+                    if current / entry.name not in self.apart:
+                        folders.append(current / entry.name)
                 elif kind == "link":
                     links.append(current / entry.name)
                 elif kind == "file":
@@ -146,7 +194,6 @@ class _Walk:
 
     def _kind(self, entry: os.DirEntry[str]) -> str:
         """Say what an entry of a folder is; `skipped` if it was noted as passed over."""
-        reason = ""
         try:
             if entry.name.startswith("."):
                 reason = "hidden"
@@ -154,12 +201,13 @@ class _Walk:
                 return "link"
             elif entry.is_dir(follow_symlinks=False):
                 return "folder"
-            elif entry.name.endswith(KNOWLEDGE_BASE_SUFFIXES):
+            elif is_knowledge_base(entry.name):
                 reason = "a knowledge base"
             else:
                 return "file"
         except OSError as error:
             reason = _reason(error)
+            self.closed.append(Path(entry.path))
         self._skip(Path(entry.path), reason)
         return "skipped"
 
@@ -168,16 +216,19 @@ class _Walk:
             status = os.stat(path)
         except (OSError, ValueError) as error:
             self._skip(path, _reason(error))
+            self.closed.append(path)
             return
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "not an ordinary file")
             return
         # Some Windows file systems number no files; there the path is the identity.
-        identity = (status.st_dev, status.st_ino) if status.st_ino else os.path.normcase(path)
+        number = (status.st_dev, status.st_ino) if status.st_ino else None
+        identity = number or os.path.normcase(path)
         first = self.seen.get(identity)
         if first is None:
             self.seen[identity] = path
-            self.files.append(FoundFile(path, root, display_name(path.relative_to(root).as_posix())))
+            relative = display_name(path.relative_to(root).as_posix())
+            self.files.append(FoundFile(path, root, relative, status.st_size, status.st_mtime, number))
         elif first != path:
             self._skip(path, f"the same file as {display_name(str(first))}")
 
@@ -187,6 +238,7 @@ class _Walk:
             target = Path(os.path.realpath(path, strict=True))
         except (OSError, ValueError) as error:
             self._skip(path, f"a link that leads nowhere ({_reason(error)})")
+            self.closed.append(path)
             return
         if target.is_dir():
             self._skip(path, "a link to a folder")

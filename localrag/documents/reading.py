@@ -9,9 +9,10 @@ import hashlib
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from localrag.documents import decoding, language
 from localrag.documents.discovery import display_name
@@ -30,6 +31,12 @@ MEDIA_TYPES = {
     ".markdown": "text/markdown",
 }
 """What is read, by the last suffix of the name in lower case."""
+
+READ_AGAIN = 3
+"""How often a file is read that changes meanwhile."""
+
+COARSE = 2.0
+"""Seconds within which a file system with a coarse clock gives two changes the same time."""
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(={2,}|-{2,})[ \t]*$")
@@ -75,10 +82,42 @@ class Document:
     """Bytes."""
 
     mtime: float
-    """When the file was last changed, in seconds since 1970."""
+    """When the file was last changed, in seconds since 1970; see `noted_time`."""
 
     headings: tuple[Heading, ...]
     """In the order of the text; empty for formats that have none."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells whether a file has the content that is known."""
+
+    sha256: str
+    """Hash of the file's bytes, as hexadecimal text."""
+
+    size: int
+    """Bytes."""
+
+    mtime: float
+    """When the file was last changed, in seconds since 1970; see `noted_time`."""
+
+    blank: bool
+    """Whether there is nothing but white space in it."""
+
+
+def fingerprint(path: Path) -> Fingerprint:
+    """Hash the file at `path`. Raises `DocumentError` as `read` does, but not for what is no text."""
+    data, mtime = _load(path)
+    return Fingerprint(hashlib.sha256(data).hexdigest(), len(data), mtime, not data.strip())
+
+
+def noted_time(mtime: float, now: float) -> float:
+    """The time to note for a file that was changed at `mtime` and read at `now`.
+
+    Where the clock is coarse, a second change could have the same time and go unseen; then another time is
+    noted, so that the file is looked at once more.
+    """
+    return mtime - 0.5 if mtime.is_integer() and now - mtime < COARSE else mtime
 
 
 def read(path: Path) -> Document:
@@ -94,7 +133,7 @@ def read(path: Path) -> Document:
     data, mtime = _load(path)
     text = decoding.decode(data).text
     headings = tuple(markdown_headings(text)) if media_type == "text/markdown" else ()
-    title = headings[0].title if headings else _one_line(display_name(path.stem))
+    title = headings[0].title if headings else title_of(path)
     return Document(
         text=text,
         media_type=media_type,
@@ -105,6 +144,11 @@ def read(path: Path) -> Document:
         mtime=mtime,
         headings=headings,
     )
+
+
+def title_of(path: PurePath) -> str:
+    """The title of a document that has no heading: its file's name without the suffix."""
+    return _one_line(display_name(path.stem))
 
 
 def markdown_headings(text: str) -> Iterator[Heading]:
@@ -166,10 +210,16 @@ def _load(path: Path) -> tuple[bytes, float]:
             raise DocumentError("It is a folder.")
         if not stat.S_ISREG(status.st_mode):
             raise DocumentError("It is not an ordinary file.")
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            # One byte more than allowed, for a file that grows or whose size the system does not know.
-            data = file.read(SIZE_LIMIT + 1) if status.st_size <= SIZE_LIMIT else b""
+        for _ in range(READ_AGAIN):
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                # One byte more than allowed, for a file that grows or whose size the system does not know.
+                data = file.read(SIZE_LIMIT + 1) if status.st_size <= SIZE_LIMIT else b""
+                after = os.fstat(file.fileno())
+            if (after.st_size, after.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+                break
+            # Someone is writing to it. If that goes on, what was read counts with the time from before,
+            # so that the file is looked at again.
     except FileNotFoundError as error:
         raise DocumentError("The file is gone.") from error
     except PermissionError as error:
@@ -183,7 +233,7 @@ def _load(path: Path) -> tuple[bytes, float]:
             f"It is too large: {size / 2**20:,.1f} MB, and at most {SIZE_LIMIT // 2**20} MB are read.",
             "Split it into parts.",
         )
-    return data, status.st_mtime
+    return data, noted_time(status.st_mtime, time.time())
 
 
 def _format_name(suffix: str) -> str:

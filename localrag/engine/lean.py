@@ -110,9 +110,9 @@ class LeanDriver:
 
     def _check(self) -> None:
         program = self._program
-        if not program.types or any(not t.strip() or "\n" in t for t in program.types):
-            raise ConstraintError("Lean records need types, each on one line.")
-        if min(program.phrase_words, program.word_chars) < 1:
+        if any(not t.strip() or "\n" in t for t in (*program.types, *program.phrases)):
+            raise ConstraintError("Types and phrases of lean records are words on one line.")
+        if min(program.phrase_words, program.word_chars, program.type_words, program.type_chars) < 1:
             raise ConstraintError("A phrase needs room for at least one word of one character.")
         if not all(_writable(name) for name in program.taken):
             raise ConstraintError("A name that counts as written holds a separator or a line break.")
@@ -151,7 +151,8 @@ class LeanDriver:
 
     def prose(self, text: str) -> tuple[str, str]:
         """The phrase of a relation."""
-        if not self._source:
+        # Many honest relations share a phrase that comes from a list.
+        if not self._source or self._program.phrases:
             return "", ""
         return RELATIONSHIP, text.partition(BETWEEN)[2]
 
@@ -168,6 +169,8 @@ class LeanDriver:
             return Step(MARK, f"start: {end}\n")
         names = alternatives([f"{name}{BETWEEN}" for name in free])
         types = alternatives([f"{type_}\n" for type_ in dict.fromkeys(program.types)])
+        if not program.types:
+            types = _words(program.type_words, program.type_chars)
         lark = f"start: NAME TYPE | END\nNAME: {names}\nTYPE: {types}\nEND: {end}\n"
         return Step("", lark, watch="record")
 
@@ -182,10 +185,18 @@ class LeanDriver:
     def _target(self) -> Step:
         program = self._program
         names = alternatives([f" {name}{BETWEEN}" for name in self._book.partners(self._source)])
-        word = f"{_PHRASE_START}{{1,{program.word_chars}}}"
-        more = f"( {word}){{0,{program.phrase_words - 1}}}" if program.phrase_words > 1 else ""
-        lark = f"start: NAME PHRASE\nNAME: {names}\nPHRASE: /{word}{more}\\n/\n"
+        phrase = alternatives([f"{phrase}\n" for phrase in dict.fromkeys(program.phrases)])
+        if not program.phrases:
+            phrase = _words(program.phrase_words, program.word_chars)
+        lark = f"start: NAME PHRASE\nNAME: {names}\nPHRASE: {phrase}\n"
         return Step(RELATIONSHIP, lark, joins=True, watch="record", opener=BETWEEN, closers=("\n",))
+
+
+def _words(count: int, chars: int) -> str:
+    """A terminal of words up to the line's end."""
+    word = f"{_PHRASE_START}{{1,{chars}}}"
+    more = f"( {word}){{0,{count - 1}}}" if count > 1 else ""
+    return f"/{word}{more}\\n/"
 
 
 def _writable(name: str) -> bool:

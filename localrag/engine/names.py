@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+_WIDE = 0x2E80
+
+
+@lru_cache(maxsize=8192)
+def capitals(name: str) -> str:
+    """The name in capitals; one with a character of a script without capitals and blanks stays as it is."""
+    return name if any(ord(char) >= _WIDE for char in name) else name.upper()
 
 
 class NameBook:
-    """Names in the order in which they were written, and the unordered pairs that were joined.
+    """Names in the order in which they were written, and the pairs that were joined.
 
-    Names that differ only in case count as one.
+    Names that differ only in case count as one. Pairs are unordered unless the book is `directed`.
     """
 
-    def __init__(self, names: Iterable[str] = (), pairs: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, names: Iterable[str] = (), pairs: Iterable[tuple[str, str]] = (), *, directed: bool = False
+    ) -> None:
         """Begin with what counts as written."""
+        self._directed = directed
         self.names: list[str] = list(dict.fromkeys(names))
         self._folded = {name.casefold() for name in self.names}
-        self._pairs = {frozenset(pair) for pair in pairs}
+        self._pairs = {self._pair(*pair) for pair in pairs}
 
     def add(self, name: str) -> None:
         """A name was written."""
@@ -24,7 +36,10 @@ class NameBook:
 
     def join(self, left: str, right: str) -> None:
         """A pair was written."""
-        self._pairs.add(frozenset((left, right)))
+        self._pairs.add(self._pair(left, right))
+
+    def _pair(self, left: str, right: str) -> tuple[str, str]:
+        return (left, right) if self._directed or left <= right else (right, left)
 
     def free(self, values: Sequence[str], *, loose: bool = False) -> list[str]:
         """The values that are not written yet; with `loose` also without those that contain a written
@@ -42,13 +57,14 @@ class NameBook:
 
     def partners(self, name: str) -> list[str]:
         """The names that `name` is not joined with yet."""
-        return [
-            other for other in self.names if other != name and frozenset((name, other)) not in self._pairs
-        ]
+        return [other for other in self.names if other != name and self._pair(name, other) not in self._pairs]
 
     def sources(self) -> list[str]:
         """The names that have a partner left."""
-        return [name for name in self.names if self.partners(name)]
+        return [name for name in self.names if self._has_partner(name)]
+
+    def _has_partner(self, name: str) -> bool:
+        return any(other != name and self._pair(name, other) not in self._pairs for other in self.names)
 
 
 def overlaps(left: str, right: str) -> bool:
@@ -71,4 +87,4 @@ def _one_word(left: str, right: str) -> bool:
 
 
 def _spaced(character: str) -> bool:
-    return character.isalnum() and ord(character) < 0x2E80
+    return character.isalnum() and ord(character) < _WIDE

@@ -83,16 +83,16 @@ class Field:
     delimiter characters; `pattern`: the regular expression `pattern`."""
 
     values: tuple[str, ...] = ()
-    """Options of `new` and `choice`."""
+    """Options of `new` and `choice`; with what a `text` or `pattern` begins, if any."""
 
     max_chars: int = 200
-    """Bound of `text`."""
+    """Bound of `text`, without what it begins with."""
 
     pattern: str = ""
     """Bound of `pattern`."""
 
     upper: bool = False
-    """For `new` and `used`: written in capitals, as GraphRAG's records are."""
+    """For `new` and `used`: written in capitals, as GraphRAG's records are (`names.capitals`)."""
 
     loose: bool = False
     """For `new`: once a name is written, values that contain it or are contained in it, counted in whole
@@ -107,8 +107,8 @@ class Record:
     """First field, literal: `entity`, `relationship`."""
 
     fields: tuple[Field, ...]
-    """The other fields, in order. The two `used` fields of a record name different things, and no
-    unordered pair of them is written twice."""
+    """The other fields, in order. The two `used` fields of a record name different things, and no pair of
+    them is written twice."""
 
     maximum: int
     """Most records of this kind."""
@@ -140,6 +140,9 @@ class Records:
     taken_pairs: tuple[tuple[str, str], ...] = ()
     """Pairs that count as written."""
 
+    directed: bool = False
+    """Whether a pair may be written once in each direction; otherwise once."""
+
     kind: Literal["records"] = "records"
 
 
@@ -155,7 +158,16 @@ class LeanRecords:
     """What an entity may be called; not offered with blanks at an end, `|`, `->` or a line break."""
 
     types: tuple[str, ...]
-    """At least one."""
+    """What an entity may be; empty for words of the model's own, bounded by the two fields below."""
+
+    type_words: int = 3
+    """Most words of a type of the model's own."""
+
+    type_chars: int = 20
+    """Most characters of such a word."""
+
+    phrases: tuple[str, ...] = ()
+    """What may join two entities; empty for a phrase of the model's own."""
 
     max_entities: int = 14
     """Most entity lines."""
@@ -237,7 +249,7 @@ def from_dict(data: dict[str, Any]) -> Program:
     if kind == "cited":
         return CitedText(**{**data, "marks": tuple(data["marks"])})
     if kind == "lean":
-        lists = {key: tuple(data[key]) for key in ("names", "types", "taken")}
+        lists = {key: tuple(data[key]) for key in ("names", "types", "phrases", "taken")}
         return LeanRecords(**{**data, **lists, "taken_pairs": _pairs(data)})
     if kind == "records":
         kinds = tuple(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from localrag.engine.names import NameBook
+from localrag.engine.names import NameBook, capitals
 from localrag.engine.programs import Field, Record, Records
-from localrag.engine.steps import Step, alternatives, literal
+from localrag.engine.steps import Step, alternatives, any_of, inside_set, literal
 from localrag.errors import ConstraintError
 
 _RECORD_EXCLUDED = "<>|#\\n\\r\\t\\x00-\\x1f\\x7f"
@@ -18,7 +16,10 @@ class RecordsDriver:
     def __init__(self, program: Records) -> None:
         self._program = program
         self._check()
-        self._book = NameBook(program.taken, program.taken_pairs)
+        self._book = NameBook(program.taken, program.taken_pairs, directed=program.directed)
+        delimiters = (program.tuple_delimiter, program.record_delimiter, program.completion_delimiter)
+        # No field holds the first character of a delimiter, so none can hold a delimiter.
+        self._firsts = "".join(dict.fromkeys(text[0] for text in delimiters))
         self._counts = dict.fromkeys((record.tag for record in program.kinds), 0)
         self._closers = (f"){program.record_delimiter}\n", program.tuple_delimiter)
         self._phase = 0
@@ -169,16 +170,16 @@ class RecordsDriver:
             return alternatives(list(dict.fromkeys(field.values)))
         if field.form == "new":
             return alternatives([self._shown(value, field) for value in self._free(field)])
+        begins = any_of(field.values)
         if field.form == "pattern":
-            return f"/{field.pattern}/"
-        delimiters = self._program.tuple_delimiter + self._program.record_delimiter
-        extra = "".join(re.escape(c) for c in dict.fromkeys(delimiters) if c not in "<>|#")
-        inside = f"[^()\\/{_RECORD_EXCLUDED}{extra.replace('/', '')}]"
-        first = f"[^() \\/{_RECORD_EXCLUDED}{extra.replace('/', '')}]"
+            return f"/{begins}({field.pattern})/" if begins else f"/{field.pattern}/"
+        extra = inside_set("".join(c for c in self._firsts if c not in "<>|#/"))
+        inside = f"[^()\\/{_RECORD_EXCLUDED}{extra}]"
+        first = f"[^() \\/{_RECORD_EXCLUDED}{extra}]"
         # The slash is excluded above only because it would end the regular expression; it is let in here.
-        slash = "" if "/" in delimiters else "|\\/"
+        slash = "" if "/" in self._firsts else "|\\/"
         bound = max(field.max_chars - 1, 0)
-        return f"/({first}{slash})({inside}{slash}|\\({inside}{{0,40}}\\)){{0,{bound}}}/"
+        return f"/{begins}({first}{slash})({inside}{slash}|\\({inside}{{0,40}}\\)){{0,{bound}}}/"
 
     # Names and pairs.
 
@@ -188,12 +189,16 @@ class RecordsDriver:
         return all(self._free(field) for field in record.fields if field.form == "new")
 
     def _free(self, field: Field) -> list[str]:
-        return self._book.free([v for v in field.values if self._writable(v)], loose=field.loose)
+        free = self._book.free([v for v in field.values if self._writable(v)], loose=field.loose)
+        if not field.upper:
+            return free
+        # Two names may look the same in capitals though they are not in other respects.
+        written = {capitals(name) for name in self._book.names}
+        distinct = {capitals(name): name for name in reversed(free)}
+        return [name for name in free if name == distinct[capitals(name)] and capitals(name) not in written]
 
     def _writable(self, value: str) -> bool:
-        return bool(value.strip()) and not any(
-            c in value for c in self._program.tuple_delimiter + "\n\r\t<>|#"
-        )
+        return bool(value.strip()) and not any(c in value for c in self._firsts + "\n\r\t<>|#")
 
     def _note_names(self, record: Record, values: str) -> None:
         for field, text in zip(record.fields, self._written(values), strict=False):
@@ -211,7 +216,7 @@ class RecordsDriver:
 
     @staticmethod
     def _shown(name: str, field: Field) -> str:
-        return name.upper() if field.upper else name
+        return capitals(name) if field.upper else name
 
     @staticmethod
     def _used_fields(record: Record) -> list[Field]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from localrag.engine.lean import ARROW, BETWEEN, END
-from localrag.engine.names import NameBook
+from localrag.engine.names import NameBook, capitals
 from localrag.engine.programs import (
     Choice,
     CitedText,
@@ -24,6 +24,7 @@ from localrag.engine.programs import (
     Program,
     Records,
 )
+from localrag.engine.steps import any_of, inside_set
 from localrag.errors import ConstraintError
 
 _SAFE = r'"\\\x00-\x1f\x7f'
@@ -68,10 +69,11 @@ class JsonRecords:
     def __init__(self, program: Records | LeanRecords) -> None:
         self._kinds = _kinds(program)
         self._closing = program.completion_delimiter if isinstance(program, Records) else ""
-        self._book = NameBook(program.taken, program.taken_pairs)
+        directed = isinstance(program, Records) and program.directed
+        self._book = NameBook(program.taken, program.taken_pairs, directed=directed)
         self._loose = isinstance(program, LeanRecords) and program.loose
-        delimiter = program.tuple_delimiter if isinstance(program, Records) else ""
-        self._forbidden = (*delimiter, *"<>|#", "->", "\n", "\r", "\t", "\0")
+        self._firsts = _first_characters(program)
+        self._forbidden = (*self._firsts, *"<>|#", "->", "\n", "\r", "\t", "\0")
         self._counts = [0] * len(self._kinds)
         self._kind = 0
 
@@ -144,7 +146,7 @@ class JsonRecords:
         if not field.upper:
             return shown
         names = [*self._book.names, *(v for kind in self._kinds for f in kind.fields for v in f.values)]
-        return next((name for name in names if name.upper() == shown), shown)
+        return next((name for name in names if capitals(name) == shown), shown)
 
     def _writable(self, name: str) -> bool:
         """Whether a name can stand in our text; the drivers leave out the others too."""
@@ -197,23 +199,35 @@ class JsonRecords:
         if field.form == "new":
             possible = [name for name in field.values if self._writable(name)]
             free = self._book.free(possible, loose=field.loose or self._loose)
-            return _enum([_shown(name, field) for name in free]) if free else {}
+            written = {_shown(name, field) for name in self._book.names}
+            shown = dict.fromkeys(_shown(name, field) for name in free)
+            left = [name for name in shown if name not in written]
+            return _enum(left) if left else {}
         if field.form == "choice":
             return _enum(list(dict.fromkeys(field.values)))
+        begins = any_of(field.values)
         if field.form == "pattern":
-            return {"type": "string", "pattern": f"^({field.pattern})$"}
-        inside = rf"[^()<>|#{_SAFE}]"
-        first = rf"[^ ()<>|#{_SAFE}]"
-        return {"type": "string", "pattern": f"^{first}{inside}{{0,{max(field.max_chars - 1, 0)}}}$"}
+            return {"type": "string", "pattern": f"^{begins}({field.pattern})$"}
+        more = inside_set("".join(c for c in self._firsts if c not in "<>|#"))
+        inside = rf"[^()<>|#{more}{_SAFE}]"
+        first = rf"[^ ()<>|#{more}{_SAFE}]"
+        return {"type": "string", "pattern": f"^{begins}{first}{inside}{{0,{max(field.max_chars - 1, 0)}}}$"}
 
 
 def _kinds(program: Records | LeanRecords) -> tuple[_Kind, ...]:
     if isinstance(program, LeanRecords):
         word = rf"[^ |<>#{_SAFE}]{{1,{program.word_chars}}}"
         more = f"( {word}){{0,{program.phrase_words - 1}}}" if program.phrase_words > 1 else ""
-        entity = (Field("name", "new", values=program.names), Field("type", "choice", values=program.types))
+        type_word = rf"[^ |<>#{_SAFE}]{{1,{program.type_chars}}}"
+        type_more = f"( {type_word}){{0,{program.type_words - 1}}}" if program.type_words > 1 else ""
+        type_ = Field("type", "choice", values=program.types)
+        if not program.types:
+            type_ = Field("type", "pattern", pattern=f"{type_word}{type_more}")
+        entity = (Field("name", "new", values=program.names), type_)
         ends = (Field("source", "used"), Field("target", "used"))
         phrase = Field("phrase", "pattern", pattern=f"{word}{more}")
+        if program.phrases:
+            phrase = Field("phrase", "choice", values=program.phrases)
         return (
             _Kind(entity, ("", BETWEEN, "\n"), program.max_entities, f"{END}\n"),
             _Kind((*ends, phrase), ("", f"{ARROW} ", BETWEEN, "\n"), program.max_relations, END),
@@ -238,7 +252,15 @@ def _values(record: str, kind: _Kind) -> list[str]:
 
 
 def _shown(name: str, field: Field) -> str:
-    return name.upper() if field.upper else name
+    return capitals(name) if field.upper else name
+
+
+def _first_characters(program: Records | LeanRecords) -> str:
+    """The characters with which delimiters begin; no field holds one of them."""
+    if isinstance(program, LeanRecords):
+        return ""
+    delimiters = (program.tuple_delimiter, program.record_delimiter, program.completion_delimiter)
+    return "".join(dict.fromkeys(text[0] for text in delimiters))
 
 
 def single_ask(program: Program) -> Ask:

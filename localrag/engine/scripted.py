@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from localrag.engine.decisions import decide
 from localrag.engine.lean import ARROW, BETWEEN, END, ENTITY, MARK, RELATIONSHIP
-from localrag.engine.names import NameBook
+from localrag.engine.names import NameBook, capitals
 from localrag.engine.programs import (
     Choice,
     CitedText,
@@ -230,7 +230,8 @@ def _lean(program: LeanRecords) -> list[Segment]:
         if not free:
             break
         book.add(free[0])
-        result.append(Segment(ENTITY, f"{free[0]}{BETWEEN}{program.types[0]}\n"))
+        type_ = program.types[0] if program.types else "thing"
+        result.append(Segment(ENTITY, f"{free[0]}{BETWEEN}{type_}\n"))
     result.append(Segment(MARK, f"{END}\n"))
     for _ in range(min(program.max_relations, _PER_KIND)):
         source = next(iter(book.sources()), None)
@@ -238,7 +239,8 @@ def _lean(program: LeanRecords) -> list[Segment]:
             break
         target = book.partners(source)[0]
         book.join(source, target)
-        result.append(Segment(RELATIONSHIP, f"{source}{ARROW} {target}{BETWEEN}is with\n"))
+        phrase = program.phrases[0] if program.phrases else "is with"
+        result.append(Segment(RELATIONSHIP, f"{source}{ARROW} {target}{BETWEEN}{phrase}\n"))
     return [*result, Segment(MARK, END)]
 
 
@@ -258,15 +260,16 @@ def _fields(kind: Record, names: list[str], pairs: set[frozenset[str]]) -> list[
             values.append(free[0])
         else:
             values.append(_plain_field(item, values))
-    return [value.upper() if item.upper else value for value, item in zip(values, kind.fields, strict=True)]
+    return [capitals(value) if item.upper else value for value, item in zip(values, kind.fields, strict=True)]
 
 
 def _plain_field(item: Field, before: list[str]) -> str:
     if item.form == "choice":
         return item.values[0]
+    begins = item.values[0] if item.values else ""
     if item.form == "pattern":
-        return "5"
-    return f"{item.name} of {' and '.join(before[:2])}"[: item.max_chars]
+        return f"{begins}5"
+    return begins + f"{item.name} of {' and '.join(before[:2])}"[: item.max_chars]
 
 
 def _next_pair(names: list[str], pairs: set[frozenset[str]]) -> list[str] | None:

@@ -86,3 +86,16 @@ def literal(text: str) -> str:
 def alternatives(texts: Sequence[str]) -> str:
     """A Lark alternation of literals."""
     return " | ".join(literal(text) for text in texts)
+
+
+def inside_set(chars: str) -> str:
+    """Characters as they stand between the brackets of a regular expression."""
+    return "".join(f"\\{char}" if char in "\\[]^-/" else char for char in chars)
+
+
+def any_of(texts: Sequence[str]) -> str:
+    """A regular expression for one of some texts; empty for none."""
+    escaped = [
+        "".join(f"\\{char}" if char in "\\[](){}^$.*+?|/-" else char for char in text) for text in texts
+    ]
+    return f"({'|'.join(escaped)})" if escaped else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from localrag.extraction.han_spans import han_pattern_spans, han_spans
+from localrag.extraction.pronouns import is_pronoun
 from localrag.extraction.spans import MAX_NAME, clean, one_line, writable
 from localrag.extraction.tokens import runs, tokenise
 from localrag.extraction.word_spans import Span, frequency_bonus, pattern_spans, word_spans
@@ -64,7 +65,7 @@ def find_candidates(text: str, limit: int = MAX_CANDIDATES) -> tuple[Candidate, 
     candidates = [
         Candidate(name, span.start, span.end, span.strong, span.score + frequency_bonus(len(counts[name])))
         for name, span in best.items()
-        if len(name) <= MAX_NAME and writable(name)
+        if len(name) <= MAX_NAME and writable(name) and not is_pronoun(name)
     ]
     candidates = [item for item in candidates if item.strong or item.score >= LEAST_SCORE]
     candidates.sort(key=lambda item: (-item.strong, -item.score, item.start, item.end))

@@ -6,6 +6,7 @@
 
 GraphRAG's form puts the tag in double quotes and ends a relationship with a strength instead of beginning
 its description with keywords: ("relationship"<|>SOURCE<|>TARGET<|>description<|>7)##
+There names are in capitals and both directions of a pair are two relations.
 
 Reading never fails. Every record is either returned or rejected with a reason, so that what was parsed is
 what was stored plus what was rejected.
@@ -14,12 +15,13 @@ what was stored plus what was rejected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
-from localrag.errors import SettingsError
-from localrag.extraction.spans import FORBIDDEN, balanced, one_line, writable
+from localrag.extraction.delimiters import USUAL, Delimiters
+from localrag.extraction.spans import balanced, one_line, writable
 from localrag.graph.names import fold
 from localrag.store.rows import Reject
 
@@ -28,42 +30,13 @@ Form = Literal["lightrag", "graphrag"]
 ENTITY, RELATION = "entity", "relationship"
 """Tags of the two records."""
 
+TYPE_MARK = ": "
+"""Behind the type of a relation that stands before its description, in GraphRAG's form with a closed list."""
+
 _TAGS = {"entity": ENTITY, "relationship": RELATION, "relation": RELATION}
 _FIELD_COUNTS = {ENTITY: 3, RELATION: 4}
 _GLUED = re.compile(r"\)[ \t]*\n\s*(?=\()")
 _MAX_REJECT = 500
-
-
-@dataclass(frozen=True)
-class Delimiters:
-    """What parts fields and records."""
-
-    fields: str = "<|>"
-    """Between the fields of a record."""
-
-    records: str = "##"
-    """Behind each record."""
-
-    completion: str = "<|COMPLETE|>"
-    """Behind the last record."""
-
-    def __post_init__(self) -> None:
-        """Raises `SettingsError` for delimiters that could not be told from text or from each other."""
-        parts = (self.fields, self.records, self.completion)
-        for text in parts:
-            # Fields exclude these characters, so a delimiter made of them is never part of a field.
-            if not text or text[0] not in FORBIDDEN or text != one_line(text) or "(" in text or ")" in text:
-                raise SettingsError(
-                    f"The delimiter {text!r} cannot be used.",
-                    "A delimiter is one line without parentheses and begins with one of < > | #.",
-                )
-        if self.fields in self.records or self.records in self.fields or self.records in self.completion:
-            raise SettingsError(
-                f"The delimiters {self.fields!r} and {self.records!r} cannot be told from each other.",
-                "Use for example <|> and ##.",
-            )
-        if self.completion in self.fields or self.completion in self.records:
-            raise SettingsError(f"The delimiter {self.completion!r} is part of another one.")
 
 
 @dataclass(frozen=True)
@@ -108,7 +81,8 @@ class Records:
     """No two with the same folded name."""
 
     relations: tuple[RelationRecord, ...] = ()
-    """Between two of the entities (or of the names known before), each unordered pair once."""
+    """Between two of the entities (or of the names known before), each pair once; in GraphRAG's form once
+    in each direction."""
 
     rejects: tuple[Reject, ...] = ()
     """Everything else that was written."""
@@ -125,7 +99,7 @@ class Records:
 def format_records(
     entities: Iterable[EntityRecord],
     relations: Iterable[RelationRecord],
-    delimiters: Delimiters = Delimiters(),
+    delimiters: Delimiters = USUAL,
     form: Form = "lightrag",
     *,
     complete: bool = True,
@@ -160,6 +134,8 @@ class _Reader:
     form: Form
     known: dict[str, str]
     """Folded names that relations may join, and how they were first written."""
+    names: Mapping[str, str]
+    """Names as they were shown to the model, and as the text writes them."""
     entities: dict[str, EntityRecord] = field(default_factory=dict)
     waiting: list[tuple[str, RelationRecord]] = field(default_factory=list)
     """Relations with their text; their ends are looked up when all entities are known."""
@@ -189,6 +165,7 @@ class _Reader:
 
     def _entity(self, text: str, values: list[str]) -> None:
         name, type_, description = values
+        name = self.names.get(name, name)
         key = fold(name)
         if key in self.entities or key in self.known:
             self.reject(ENTITY, text, "this entity was written before")
@@ -197,30 +174,32 @@ class _Reader:
 
     def _relation(self, text: str, values: list[str]) -> None:
         source, target, third, fourth = values
+        source, target = self.names.get(source, source), self.names.get(target, target)
         if self.form == "lightrag":
             self.waiting.append((text, RelationRecord(source, target, third, fourth)))
             return
         strength = _number(fourth)
         if strength is None:
-            self.reject(RELATION, text, "its strength is not a number from 0 to 10")
+            self.reject(RELATION, text, "its strength is not a number from 1 to 10")
             return
         self.waiting.append((text, RelationRecord(source, target, "", third, strength)))
 
     def relations(self) -> Iterator[RelationRecord]:
         """The relations whose ends exist, written as their entities write them."""
         names = {**self.known, **{key: entity.name for key, entity in self.entities.items()}}
-        pairs: set[frozenset[str]] = set()
+        pairs: set[tuple[str, ...]] = set()
         for text, relation in self.waiting:
             source, target = fold(relation.source), fold(relation.target)
+            pair = (source, target) if self.form == "graphrag" else tuple(sorted((source, target)))
             unknown = [end for end in (relation.source, relation.target) if fold(end) not in names]
             if unknown:
                 self.reject(RELATION, text, f"{unknown[0][:80]!r} is not one of the entities")
             elif source == target:
                 self.reject(RELATION, text, "it joins an entity to itself")
-            elif frozenset((source, target)) in pairs:
+            elif pair in pairs:
                 self.reject(RELATION, text, "this pair was written before")
             else:
-                pairs.add(frozenset((source, target)))
+                pairs.add(pair)
                 yield RelationRecord(
                     names[source], names[target], relation.keywords, relation.description, relation.strength
                 )
@@ -228,18 +207,20 @@ class _Reader:
 
 def parse(
     text: str,
-    delimiters: Delimiters = Delimiters(),
+    delimiters: Delimiters = USUAL,
     form: Form = "lightrag",
     known: Iterable[str] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Records:
     """Read records out of any text; never raises.
 
     `known` are names of entities that were written before (by an earlier pass) and may be ends of
-    relations. Tags are taken with and without quotes, records with and without the record delimiter if a
-    line break parts them. A last record without its end is rejected, since its last field may be cut.
+    relations. `names` leads from a name as the model was shown it, in capitals, to the text's spelling. Tags
+    are taken with and without quotes, records with and without the record delimiter if a line break parts
+    them. A last record without its end is rejected, since its last field may be cut.
     """
     body, mark, tail = text.partition(delimiters.completion)
-    reader = _Reader(form, {fold(name): one_line(name) for name in known if one_line(name)})
+    reader = _Reader(form, {fold(name): one_line(name) for name in known if one_line(name)}, names)
     pieces = body.split(delimiters.records)
     for place, piece in enumerate(pieces):
         closed = place < len(pieces) - 1
@@ -277,4 +258,4 @@ def _number(text: str) -> float | None:
     if re.fullmatch(r"\d{1,2}(?:\.\d{1,3})?", text, re.ASCII) is None:
         return None
     value = float(text)
-    return value if value <= 10 else None
+    return value if 1 <= value <= 10 else None

@@ -6,14 +6,16 @@ import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from localrag.engine.types import Generation, GenerationRequest, LanguageModel, ProgressEvent
 from localrag.engines import generation_row, instructions
-from localrag.errors import Cancelled
+from localrag.errors import Cancelled, LocalragError
 from localrag.extraction.extractor import TASK, Extractor
 from localrag.indexing.events import ChunkFailed, ChunkRead, Progress
 from localrag.indexing.pace import Pace
+from localrag.indexing.patience import patiently
 from localrag.pausing import Pause
 from localrag.stopping import stoppable
 from localrag.store.database import Store
@@ -21,6 +23,9 @@ from localrag.store.rows import ChunkRow, GenerationRow, Reading, Reject
 
 AHEAD = 64
 """Requests that wait for a place in the engine, so that it never waits for the file."""
+
+_MOST_FAULTS = 3
+"""Chunks in a row with an error that nobody foresaw, after which the run ends with it."""
 
 
 class Feed:
@@ -48,6 +53,8 @@ class Feed:
         self._next = 0
         self.nameless: deque[ChunkRow] = deque()
         """Chunks that name nothing, so that the model need not be asked."""
+        self.faulty: deque[tuple[ChunkRow, Exception]] = deque()
+        """Chunks that no request can be made of, with the error that nobody foresaw."""
 
     @property
     def ready(self) -> bool:
@@ -64,13 +71,20 @@ class Feed:
             for row in sorted(fresh, key=lambda row: -row.tokens):
                 self._held.add(row.id)
                 self._put(row)
-        return bool(self._ready or self.nameless)
+        return bool(self._ready or self.nameless or self.faulty)
 
     def _put(self, row: ChunkRow) -> None:
-        if self._extractor.names(row):
-            self._ready.append((row, self._extractor.request(row)))
-        else:
+        try:
+            request = self._extractor.request(row) if self._extractor.names(row) else None
+        except LocalragError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this text's, and told with it
+            self.faulty.append((row, error))
+            return
+        if request is None:
             self.nameless.append(row)
+        else:
+            self._ready.append((row, request))
 
     def begin(self) -> None:
         """Count drawn requests from 0 again, as each run of the engine does."""
@@ -111,8 +125,8 @@ class ReadingStage:
         self._extractor = extractor
         self._model = model
         self._cancel = cancel
+        self._faults = 0
         self._paths: dict[int, str] = {}
-        self._prompts: dict[str, str] = {}
 
     def run(self, total: int, tokens: int) -> Iterator[ChunkRead | ChunkFailed | Progress]:
         """Read what is pending: about `total` chunks with `tokens` tokens together.
@@ -125,7 +139,11 @@ class ReadingStage:
                 self._pause.wait(self._cancel)
                 if self._cancel is not None and self._cancel.is_set():
                     raise Cancelled("Stopped.", "What was done before is kept.")
-                yield self._nameless(self._feed.nameless.popleft())
+                row = self._feed.nameless.popleft()
+                yield self._guarded(row, partial(self._nameless, row))
+                pace.tick()
+            while self._feed.faulty:
+                yield self._unforeseen(*self._feed.faulty.popleft())
                 pace.tick()
             if self._feed.ready:
                 yield from self._batch(pace)
@@ -140,7 +158,8 @@ class ReadingStage:
                     last = event
                     pace.rates(event.prefill_rate, event.decode_rate)
                 elif isinstance(event, Generation) and event.finish != "cancelled":
-                    yield self._finished(*self._feed.drawn(index), event)
+                    row, request = self._feed.drawn(index)
+                    yield self._guarded(row, partial(self._finished, row, request, event))
                     pace.tick()
                     self._feed.refill()
                 else:
@@ -154,26 +173,65 @@ class ReadingStage:
                     seconds_left=pace.seconds_left,
                 )
 
+    def _guarded(
+        self, row: ChunkRow, action: Callable[[], ChunkRead | ChunkFailed]
+    ) -> ChunkRead | ChunkFailed:
+        """What `action` gives; an error that nobody foresaw is the failure of this chunk alone."""
+        try:
+            done = action()
+        except LocalragError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad chunk must not stop the others, today or ever
+            return self._unforeseen(row, error)
+        self._faults = 0
+        return done
+
+    def _unforeseen(self, row: ChunkRow, error: Exception) -> ChunkFailed:
+        """Mark the chunk as failed. Raises the error if several chunks in a row had one: then the program is
+        at fault and not the texts."""
+        self._faults += 1
+        if self._faults >= _MOST_FAULTS:
+            raise error
+        return self._failed(row, f"An error that nobody foresaw: {type(error).__name__}: {error}")
+
     def _nameless(self, row: ChunkRow) -> ChunkRead:
         """A chunk without a single name is read without the model."""
         skipped = GenerationRow(TASK, "", "", json.dumps({"skipped": "no names"}), 0, 0, 0, "stop", "")
-        return self._record(row, Reading(), skipped, [])
+        return self._record(row, Reading(), lambda: skipped, [])
 
     def _finished(
         self, row: ChunkRow, request: GenerationRequest, generation: Generation
     ) -> ChunkRead | ChunkFailed:
         if generation.finish == "error":
             return self._failed(row, generation.error or "The engine gave no reason.", generation.deaths)
+        if not generation.text.strip():
+            return self._failed(row, "The model wrote nothing.")
         reading, rejects = self._extractor.read(row, generation)
         if generation.finish == "length" and not reading.entities:
             return self._failed(row, f"The model wrote nothing usable in {generation.output_tokens} tokens.")
-        journal_row = generation_row(request, generation, self._prompt(request))
-        return self._record(row, reading, journal_row, rejects)
+
+        def journalled() -> GenerationRow:
+            # The instructions are kept once; the chunk's text is in the file anyway.
+            return generation_row(request, generation, self._store.journal.put_prompt(instructions(request)))
+
+        return self._record(row, reading, journalled, rejects)
 
     def _record(
-        self, row: ChunkRow, reading: Reading, generation: GenerationRow, rejects: Sequence[Reject]
+        self,
+        row: ChunkRow,
+        reading: Reading,
+        journalled: Callable[[], GenerationRow],
+        rejects: Sequence[Reject],
     ) -> ChunkRead:
-        self._store.graph.record(row.id, reading, generation, rejects)
+        """Store a reading, the call that gave it and the prompt of that in one transaction."""
+
+        def store() -> GenerationRow:
+            with self._store.transaction():
+                generation = journalled()
+                self._store.graph.record(row.id, reading, generation, rejects)
+            return generation
+
+        generation = patiently(store, self._cancel)
         self._feed.release(row.id)
         names = tuple(entity.name for entity in reading.entities)
         seconds = generation.milliseconds / 1000
@@ -184,16 +242,13 @@ class ReadingStage:
         """Count a failed attempt; a chunk that killed the engine is not tried again by the next run."""
         if deaths:
             reason = f"It made the engine fail {deaths} times and is left out. {reason}"
-        self._store.chunks.mark_failed(row.id, reason, attempts=max(deaths, 1))
+        left_out = deaths > 0
+        patiently(
+            lambda: self._store.chunks.mark_failed(row.id, reason, max(deaths, 1), left_out=left_out),
+            self._cancel,
+        )
         path = self._path(row.document_id)
-        return ChunkFailed(row.id, path, reason, row.ordinal, left_out=deaths > 0)
-
-    def _prompt(self, request: GenerationRequest) -> str:
-        """Hash of the instructions, which are kept once; the chunk's text is in the file anyway."""
-        text = instructions(request)
-        if text not in self._prompts:
-            self._prompts[text] = self._store.journal.put_prompt(text)
-        return self._prompts[text]
+        return ChunkFailed(row.id, path, reason, row.ordinal, left_out=left_out)
 
     def _path(self, document_id: int) -> str:
         """Path of a document; empty if it was deleted meanwhile."""

@@ -6,18 +6,25 @@ starts behind the last of them.
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import threading
 import time
 from collections.abc import Generator, Iterator
 
+from localrag.engine.types import Embedder
 from localrag.engines import Engines
-from localrag.errors import Cancelled, EngineError, KnowledgeBaseReadOnly, ModelError
+from localrag.errors import Cancelled, EngineError, ModelError
 from localrag.extraction.extractor import Extractor
 from localrag.indexing.events import ChunkFailed, ChunkRead, Finished, IndexEvent, IndexReport, Note, Started
 from localrag.indexing.reading import ReadingStage
-from localrag.indexing.vectors import VectorStage
+from localrag.indexing.vectors import REEMBED, VectorStage
+from localrag.prompts.personal import own_prompts
+from localrag.runlock import Unlockable, only_run
 from localrag.settings import Settings
+from localrag.stopping import wait_for
 from localrag.store.database import Store
+from localrag.store.sqlite import read_only_error
 
 
 def index(
@@ -26,16 +33,23 @@ def index(
     """Embed and read what is new, then embed the entities and relations found; events come as it happens.
 
     When `cancel` is set it stops within half a second and ends with `Finished` as always.
-    Raises `KnowledgeBaseReadOnly` and `SettingsError` at once; while it is iterated, before anything is done,
-    `EmbeddingSpaceMismatch` if the embedding model is another than the file's, and `ModelNotFound` or
-    `ModelInvalid` if the settings name one that cannot be had; `ModelNotFound` if there is something to read
-    and no model, after the vectors; `EngineError` if the engine as a whole fails. What was stored is kept.
+    Raises `KnowledgeBaseReadOnly`, `SettingsError` and `PromptError` at once; while it is iterated, before
+    anything is done, `KnowledgeBaseBusy` if another program indexes the file, `EmbeddingSpaceMismatch` if the
+    embedding model is another than the file's, and `ModelNotFound` or `ModelInvalid` if the settings name one
+    that cannot be had; `ModelNotFound` if there is something to read and no model, after the vectors;
+    `EngineError` if the engine as a whole fails. What was stored is kept.
     """
     if store.read_only:
-        raise KnowledgeBaseReadOnly(
-            f"{store.path.name} can be asked but not changed.", "Open it where it can be written."
-        )
+        raise read_only_error(store.path)
     return _Run(store, engines, settings, cancel).events()
+
+
+def reembed_command(settings: Settings) -> str:
+    """The command that makes vectors of the model in these settings, as a shell takes it."""
+    named = settings.models.embed.strip()
+    if not named or settings.remote.embed_url:
+        return REEMBED
+    return f"{REEMBED} --embed-model {shlex.quote(named)}"
 
 
 class _Run:
@@ -46,9 +60,11 @@ class _Run:
     ) -> None:
         self._store = store
         self._engines = engines
+        self._settings = settings
         self._embedder_named = bool(settings.models.embed)
+        self._active = store.vectors.active_space()
         # Before anything is done, so that a setting without meaning is told at once.
-        self._extractor = Extractor(settings.extraction)
+        self._extractor = Extractor(settings.extraction, own_prompts(settings))
         self._cancel = cancel
         self._began = time.monotonic()
         self._read = 0
@@ -58,6 +74,14 @@ class _Run:
 
     def events(self) -> Generator[IndexEvent, None, None]:
         """The whole run."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(only_run(self._store.path))
+            except Unlockable as error:
+                yield Note(f"Another program that indexes this file would not be noticed: {error}")
+            yield from self._whole()
+
+    def _whole(self) -> Iterator[IndexEvent]:
         cancelled = False
         try:
             yield from self._work()
@@ -98,8 +122,10 @@ class _Run:
         A model that a person named is another matter: a name that fits none is told at once.
         """
         try:
+            embedder = wait_for(self._embedder, self._cancel)
+            fix = reembed_command(self._settings)
             pause = self._engines.background
-            return VectorStage(self._store, self._engines.embedder, self._cancel, pause), None
+            return VectorStage(self._store, embedder, self._cancel, pause, fix=fix), None
         except Cancelled:
             raise
         except (EngineError, ModelError) as error:
@@ -107,6 +133,12 @@ class _Run:
                 raise
             text = f"No vectors are made, so questions will search words and names only. {error}"
             return None, Note(text)
+
+    def _embedder(self) -> Embedder:
+        """The model that the settings name; where they name none, the one that made the file's vectors."""
+        if self._active is None or self._engines.named_embedder:
+            return self._engines.embedder
+        return self._engines.embedder_of(self._active)
 
     def _reading(self, total: int, tokens: int) -> Iterator[IndexEvent]:
         stage = ReadingStage(

@@ -20,7 +20,7 @@ _SEARCHED = 6_000
 
 
 def named_entities(store: Store, question: str, limit: int) -> list[tuple[EntityRow, Hit]]:
-    """Entities whose key is that of a run of words or characters of the question, best first.
+    """Entities whose name or alias is a run of words or characters of the question, best first.
 
     A name inside a longer name that is an entity too does not count. Long and rare names come first. Of a
     question as long as a document, only the beginning is looked through.
@@ -28,15 +28,15 @@ def named_entities(store: Store, question: str, limit: int) -> list[tuple[Entity
     spans: dict[str, list[tuple[int, int]]] = {}
     for key, span in _keys(question[:_SEARCHED]):
         spans.setdefault(key, []).append(span)
-    found = store.graph.find_by_keys(spans)
-    taken = [span for row in found for span in spans.get(row.key, ())]
-    hits = []
-    for row in found:
-        free = [span for span in spans.get(row.key, ()) if not _inside_longer(span, taken)]
-        if free:
-            hits.append((row, Hit(row.id, _score(question, free[0], row.mentions))))
-    hits.sort(key=lambda pair: (-pair[1].score, pair[0].id))
-    return hits[:limit]
+    found = store.graph.find_named(spans)
+    taken = [span for key, _ in found for span in spans.get(key, ())]
+    hits: dict[int, tuple[EntityRow, Hit]] = {}
+    for key, row in found:
+        free = [span for span in spans.get(key, ()) if not _inside_longer(span, taken)]
+        score = _score(question, free[0], row.mentions) if free else 0.0
+        if score > (hits[row.id][1].score if row.id in hits else 0.0):
+            hits[row.id] = (row, Hit(row.id, score))
+    return sorted(hits.values(), key=lambda pair: (-pair[1].score, pair[0].id))[:limit]
 
 
 def _keys(question: str) -> Iterator[tuple[str, tuple[int, int]]]:

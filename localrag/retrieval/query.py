@@ -93,7 +93,10 @@ def make_query(store: Store, embedder: Embedder | None, question: str) -> Query:
     try:
         used = embedder.space
         if used.fingerprint != space.fingerprint:
-            reason = f"the vectors were made by {space.model} and the model in use is {used.model}"
+            reason = (
+                f"the vectors were made by {space.model}, which is not here, and the model in use is "
+                f"{used.model}; localrag reembed makes new vectors"
+            )
             return _without_vector(question, reason)
         vector = embedder.embed([question], "query")[0]
     except Cancelled:

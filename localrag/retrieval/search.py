@@ -35,7 +35,14 @@ class Retriever:
         """
         check_mode(mode)
         query = make_query(self._store, self._embedder, question)
-        passages, entities, relations = _FINDERS[mode](self._store, query, self._settings)
+        try:
+            passages, entities, relations = _FINDERS[mode](self._store, query, self._settings)
+        except UsageError:
+            if query.vector is None or self._store.vectors.has_space(query.space_id):
+                raise
+            # Another program has just changed the file to another embedding model.
+            query = make_query(self._store, self._embedder, question)
+            passages, entities, relations = _FINDERS[mode](self._store, query, self._settings)
         counts = self._store.chunks.count()
         return Retrieved(
             question=question,

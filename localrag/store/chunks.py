@@ -15,6 +15,9 @@ _COLUMNS = (
     "error, text"
 )
 
+MAX_ATTEMPTS = 2
+"""Readings after which a passage is not tried again by itself."""
+
 
 class Chunks:
     """Reads chunks and keeps their state. They are written by `Documents`."""
@@ -45,14 +48,14 @@ class Chunks:
         )
         return [ChunkRow(*row) for row in rows]
 
-    def pending(self, limit: int | None = None, max_attempts: int = 2) -> list[ChunkRow]:
+    def pending(self, limit: int | None = None, max_attempts: int = MAX_ATTEMPTS) -> list[ChunkRow]:
         """Chunks to be read, in the order of their documents: those never read, and those that failed fewer
-        than `max_attempts` times, after the others."""
+        than `max_attempts` times and are not left out, after the others."""
         rows: list[Row] = []
         for state, most in (("pending", None), ("failed", max_attempts)):
             rows += self._session.rows(
                 f"SELECT {_COLUMNS} FROM chunks WHERE state <> 'read' AND state = ?1 "
-                "AND (?2 IS NULL OR attempts < ?2) ORDER BY document_id, ordinal LIMIT ?3",
+                "AND (?2 IS NULL OR (attempts < ?2 AND left_out = 0)) ORDER BY document_id, ordinal LIMIT ?3",
                 [state, most, -1 if limit is None else max(limit - len(rows), 0)],
             )
         return [ChunkRow(*row) for row in rows]
@@ -63,17 +66,17 @@ class Chunks:
         read, failed, pending = (int(counts.get(state, 0)) for state in ("read", "failed", "pending"))
         return ChunkCounts(read + failed + pending, read, failed, pending)
 
-    def mark_failed(self, chunk_id: int, error: str, attempts: int = 1) -> None:
-        """Count one or more failed attempts and keep the reason.
+    def mark_failed(self, chunk_id: int, error: str, attempts: int = 1, *, left_out: bool = False) -> None:
+        """Count one or more failed attempts and keep the reason; `left_out` says that no run is to try again.
 
         What an earlier reading found stays, and so does the state of a chunk that was read before. A chunk
         that is gone is no error.
         """
         with self._session.transaction():
             self._session.run(
-                "UPDATE chunks SET attempts = attempts + ?, error = ?, "
+                "UPDATE chunks SET attempts = attempts + ?, error = ?, left_out = ?, "
                 "state = CASE state WHEN 'read' THEN 'read' ELSE 'failed' END WHERE id = ?",
-                [attempts, clean(error), chunk_id],
+                [attempts, clean(error), int(left_out), chunk_id],
             )
             document_id = self._session.value("SELECT document_id FROM chunks WHERE id = ?", [chunk_id])
             if document_id is not None:

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from sqlite_utils import Database
 
-from localrag import __version__
 from localrag.errors import (
     KnowledgeBaseExists,
     KnowledgeBaseNotFound,
     KnowledgeBaseReadOnly,
     LocalragError,
-    NewerFormat,
 )
-from localrag.store import checks, migrations, sqlite
+from localrag.store import anatomy, checks, merging, migrations, repair, salvage, scrubbing, sqlite, upgrading
+from localrag.store.aliases import Aliases
+from localrag.store.answers import Answers
+from localrag.store.browse import Browse
 from localrag.store.chunks import Chunks
+from localrag.store.claims import Claims
+from localrag.store.decisions import Decisions
 from localrag.store.documents import Documents
+from localrag.store.failures import Failures
+from localrag.store.file_rows import FileFacts, MergeReport
+from localrag.store.filters import Filters
 from localrag.store.fulltext import FullText
 from localrag.store.graph import Graph
 from localrag.store.journal import Journal
+from localrag.store.origins import Origins
+from localrag.store.reports import Reports
+from localrag.store.roots import Roots
 from localrag.store.rows import StoreInfo
 from localrag.store.session import Session
+from localrag.store.summaries import Summaries
+from localrag.store.tags import Tags
+from localrag.store.talk import Talk
+from localrag.store.unfinished import take_over
 from localrag.store.vectors import Vectors
 
 
@@ -42,11 +56,20 @@ class Store:
     read_only: bool
     """True if nothing can be stored: asked for, or because file or folder cannot be written."""
 
+    notes: tuple[str, ...]
+    """What a person should know of how the file was opened, in sentences; mostly empty."""
+
     documents: Documents
     """Documents with their chunks."""
 
+    roots: Roots
+    """Folders that are followed."""
+
     chunks: Chunks
     """Chunks and how far their reading is."""
+
+    failures: Failures
+    """Files and passages that could not be read."""
 
     graph: Graph
     """Entities and relations."""
@@ -54,24 +77,80 @@ class Store:
     vectors: Vectors
     """Embedding spaces and vectors."""
 
+    filters: Filters
+    """What a search is narrowed to."""
+
     fulltext: FullText
     """Search for words."""
 
     journal: Journal
     """Calls of the model, rejects, prompts."""
 
-    def __init__(self, database: Database, path: Path, *, read_only: bool) -> None:
+    decisions: Decisions
+    """What a person decided."""
+
+    aliases: Aliases
+    """Other names of entities."""
+
+    tags: Tags
+    """Tags of documents."""
+
+    browse: Browse
+    """The graph as a person looks through it."""
+
+    claims: Claims
+    """What is said of entities, with the words that say so."""
+
+    summaries: Summaries
+    """Summaries of entities and relations."""
+
+    reports: Reports
+    """Communities and a report about each."""
+
+    talk: Talk
+    """Conversations."""
+
+    answers: Answers
+    """Kept answers."""
+
+    origins: Origins
+    """What comes from documents, in numbers."""
+
+    def __init__(
+        self,
+        database: Database,
+        path: Path,
+        *,
+        read_only: bool,
+        notes: tuple[str, ...] = (),
+        format_: int = migrations.FORMAT,
+    ) -> None:
         self.path = path
         self.read_only = read_only
+        self.notes = notes
+        self._format = format_
         self._database: Database | None = database
         vec = sqlite.capabilities().vec_version is not None
         self._session = Session(database, path, read_only=read_only, vec=vec)
         self.fulltext = FullText(self._session)
         self.documents = Documents(self._session, self.fulltext)
+        self.roots = Roots(self._session)
         self.chunks = Chunks(self._session)
+        self.failures = Failures(self._session)
         self.graph = Graph(self._session)
         self.vectors = Vectors(self._session)
+        self.filters = Filters(self._session)
         self.journal = Journal(self._session)
+        self.decisions = Decisions(self._session)
+        self.aliases = Aliases(self._session)
+        self.tags = Tags(self._session)
+        self.browse = Browse(self._session)
+        self.claims = Claims(self._session)
+        self.summaries = Summaries(self._session)
+        self.reports = Reports(self._session)
+        self.talk = Talk(self._session)
+        self.answers = Answers(self._session)
+        self.origins = Origins(self._session)
 
     @classmethod
     def create(cls, path: Path, *, busy_timeout: float = sqlite.BUSY_TIMEOUT) -> Store:
@@ -81,13 +160,16 @@ class Store:
         `KnowledgeBaseReadOnly` if the folder cannot be written, `DiskFull`.
         """
         sqlite.require()
+        made = True
         try:
             # Before SQLite opens it: on some systems closing a file drops the locks that others hold on it.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
-            raise KnowledgeBaseExists(
-                f"{path.name} is there already.", "Use it as it is, or name another file."
-            ) from None
+            made = False
+            if not take_over(path):
+                raise KnowledgeBaseExists(
+                    f"{path.name} is there already.", "Use it as it is, or name another file."
+                ) from None
         except (FileNotFoundError, NotADirectoryError):
             raise KnowledgeBaseNotFound(
                 f"There is no folder {path.parent}.", "Make it first, or name another place."
@@ -110,7 +192,7 @@ class Store:
                 raise
         except BaseException:
             # Half a file would only puzzle the next one who looks.
-            for suffix in ("", "-wal", "-shm", "-journal"):
+            for suffix in ("", "-wal", "-shm", "-journal") if made else ():
                 with suppress(OSError):
                     sqlite.beside(path, suffix).unlink()
             raise
@@ -119,9 +201,10 @@ class Store:
     def open(cls, path: Path, *, read_only: bool = False, busy_timeout: float = sqlite.BUSY_TIMEOUT) -> Store:
         """Open an existing knowledge base, bringing its tables up to date if it may be written.
 
-        A file or folder that cannot be written is opened for reading; see `read_only`. `busy_timeout` is
-        how many seconds a writer waits for another one. Raises `KnowledgeBaseNotFound`,
-        `NotAKnowledgeBase`, `NewerFormat`, `KnowledgeBaseBusy`.
+        A file or folder that cannot be written is opened for reading; see `read_only`. A file of an older
+        format is then read through a copy in memory. `notes` tells of both. `busy_timeout` is how many
+        seconds a writer waits for another one. Raises `KnowledgeBaseNotFound`, `NotAKnowledgeBase`,
+        `NewerFormat`, `KnowledgeBaseBusy`, and what `upgrading.upgrade` raises.
         """
         sqlite.require()
         if os.path.exists(path) and not os.path.isfile(path):
@@ -132,28 +215,45 @@ class Store:
             )
         if not os.access(path, os.R_OK):
             raise KnowledgeBaseReadOnly(f"{path.name} cannot be read.", "Ask its owner for the permission.")
-        read_only = read_only or not sqlite.writable(path)
+        writable = sqlite.writable(path)
         database = sqlite.connect(path, read_only=read_only, busy_timeout=busy_timeout)
         try:
             with sqlite.translated(path):
-                format_ = _known_format(database, path)
-                if read_only:
-                    if format_ < migrations.FORMAT:
-                        raise sqlite.read_only_error(path)
-                    return cls(database, path, read_only=True)
-                if migrations.steps.pending(database):
-                    migrations.migrate(database)
-                return cls._ready(database, path)
+                found = upgrading.known_format(database, path)
+            if read_only or not writable:
+                notes = () if writable else (_cannot_change(path),)
+                if found < migrations.FORMAT:
+                    sqlite.close(database)
+                    return cls._in_memory(path, found, notes)
+                return cls(database, path, read_only=True, notes=notes)
+            with sqlite.translated(path):
+                pending = migrations.steps.pending(database)
+            note = upgrading.upgrade(database, path) if pending else ""
+            return cls._ready(database, path, (note,) if note else ())
         except BaseException:
             sqlite.close(database)
             raise
 
     @classmethod
-    def _ready(cls, database: Database, path: Path) -> Store:
+    def _in_memory(cls, path: Path, found: int, notes: tuple[str, ...]) -> Store:
+        """A store that reads an older file through an up-to-date copy in memory."""
+        database = upgrading.in_memory(path, found)
+        try:
+            cls(database, path, read_only=False).fulltext.prepare()
+            with sqlite.translated(path):
+                database.conn.execute("PRAGMA query_only = ON")
+            notes = (*notes, upgrading.read_in_memory(path, found))
+            return cls(database, path, read_only=True, notes=notes, format_=found)
+        except BaseException:
+            sqlite.close(database)
+            raise
+
+    @classmethod
+    def _ready(cls, database: Database, path: Path, notes: tuple[str, ...] = ()) -> Store:
         """A store that may write, from a connection whose tables are up to date."""
         with sqlite.translated(path):
             sqlite.use_log(database)
-        store = cls(database, path, read_only=False)
+        store = cls(database, path, read_only=False, notes=notes)
         store.fulltext.prepare()
         return store
 
@@ -162,11 +262,15 @@ class Store:
         if self._database is None:
             return
         database, self._database = self._database, None
+        removed = False
         if not self.read_only:
             # Nothing is lost if this fails, and the words go when the next deletion is tidied.
             with suppress(LocalragError):
                 self.fulltext.tidy()
+                removed = bool(self._session.value("SELECT removed FROM meta"))
         sqlite.close(database)
+        if removed:
+            scrubbing.scrub_file(self.path)
 
     def __enter__(self) -> Store:
         return self
@@ -199,23 +303,52 @@ class Store:
             with suppress(OSError):
                 size += sqlite.beside(self.path.resolve(), suffix).stat().st_size
         counts = {table: session.value(f"SELECT count(*) FROM {table}") for table in migrations.TABLES}
-        format_ = session.value("PRAGMA user_version")
-        return StoreInfo(uuid, format_, created_by, created_at, revision, size, counts)
+        return StoreInfo(uuid, self._format, created_by, created_at, revision, size, counts)
 
-    def check(self) -> list[str]:
-        """What is wrong with the file, one sentence each; an empty list if all is well."""
-        return checks.problems(self._session, self.fulltext)
+    def describe(self) -> FileFacts:
+        """Identity, contents, and what takes the file's room; reads every table once."""
+        return anatomy.describe(self._session, self.info())
 
+    def merge(
+        self, source: Store, *, dry: bool = False, cancel: threading.Event | None = None
+    ) -> MergeReport:
+        """Join another knowledge base into this one, in one transaction; `dry` only tells what would happen.
 
-def _known_format(database: Database, path: Path) -> int:
-    """The file's format. Raises `NotAKnowledgeBase` or `NewerFormat`."""
-    if database.conn.execute("PRAGMA application_id").fetchone()[0] != migrations.APPLICATION_ID:
-        raise sqlite.not_ours(path)
-    found = int(database.conn.execute("PRAGMA user_version").fetchone()[0])
-    if found > migrations.FORMAT:
-        raise NewerFormat(
-            f"{path.name} has format {found}; this localrag ({__version__}) knows formats up to "
-            f"{migrations.FORMAT}.",
-            "Use a newer localrag for this file. It was not changed.",
+        `source` is open in the same thread and is only read. Raises `KnowledgeBaseReadOnly`,
+        `KnowledgeBaseBusy`, `DiskFull`, `Cancelled`, `KnowledgeBaseError` if one of its decisions is damaged;
+        nothing is changed then.
+        """
+        return merging.merge(
+            self._session,
+            source._session,
+            self.documents,
+            self.fulltext,
+            self.vectors,
+            dry=dry,
+            cancel=cancel,
         )
-    return found
+
+    def mend(self, on_step: checks.OnStep | None = None) -> tuple[list[str], list[str]]:
+        """Mend all that can be mended, in one transaction; returns what was done and what was lost.
+
+        Raises `KnowledgeBaseError` if SQLite cannot read the file as it should be, and as `transaction`.
+        """
+        return repair.mend(self._session, self.fulltext, on_step)
+
+    def take_rows(self, damaged: Path) -> salvage.Salvage:
+        """Fill this new, empty knowledge base with what can be read of a copy of a damaged one."""
+        return salvage.save_rows(damaged, self._session)
+
+    def check(self, on_step: checks.OnStep | None = None, cancel: threading.Event | None = None) -> list[str]:
+        """What is wrong with the file, one sentence each; an empty list if all is well.
+
+        `on_step` hears what is looked at next. Raises `Cancelled` once `cancel` is set.
+        """
+        return checks.problems(self._session, self.fulltext, on_step, cancel)
+
+
+def _cannot_change(path: Path) -> str:
+    return (
+        f"{path.name} or its folder cannot be written: it can be asked, and nothing is stored in it, "
+        "answers included."
+    )

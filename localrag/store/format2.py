@@ -72,8 +72,9 @@ _DECISIONS = (
     """
     CREATE TABLE entity_aliases (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        entity_id INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
-        key TEXT NOT NULL UNIQUE,
+        entity_id INTEGER REFERENCES entities (id) ON DELETE SET NULL,  -- NULL: waits for the entity
+        entity_key TEXT NOT NULL,  -- said by a text: as it was read; by a person: where it leads to now
+        key TEXT NOT NULL,
         name TEXT NOT NULL,
         decision_id INTEGER REFERENCES decisions (id) ON DELETE CASCADE,
         chunk_id INTEGER REFERENCES chunks (id) ON DELETE CASCADE,
@@ -81,19 +82,24 @@ _DECISIONS = (
     ) STRICT
     """,
     "CREATE INDEX entity_aliases_entity ON entity_aliases (entity_id)",
+    "CREATE INDEX entity_aliases_key ON entity_aliases (key)",
+    "CREATE INDEX entity_aliases_entity_key ON entity_aliases (entity_key)",
     "CREATE INDEX entity_aliases_decision ON entity_aliases (decision_id)",
     "CREATE INDEX entity_aliases_chunk ON entity_aliases (chunk_id)",
     """
     CREATE TABLE tags (
         document_id INTEGER NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
-        tag TEXT NOT NULL,
+        tag TEXT NOT NULL,  -- folded, to be compared
+        name TEXT NOT NULL,  -- as it was typed
         decision_id INTEGER NOT NULL REFERENCES decisions (id) ON DELETE CASCADE,
         UNIQUE (document_id, tag)
     ) STRICT
     """,
     "CREATE INDEX tags_tag ON tags (tag)",
     "CREATE INDEX tags_decision ON tags (decision_id)",
-    # A person's own words; they stand before what was read.
+    # Another number after every change of the log, so that a program knows whether it has read it all.
+    "ALTER TABLE meta ADD COLUMN decided INTEGER NOT NULL DEFAULT 0",
+    # A person's own words; they stand in place of what was read.
     "ALTER TABLE entities ADD COLUMN description TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE relations ADD COLUMN keywords TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE relations ADD COLUMN description TEXT NOT NULL DEFAULT ''",
@@ -155,6 +161,12 @@ _MENTIONS = (
     "CREATE INDEX relation_mentions_generation ON relation_mentions (generation_id)",
     "CREATE INDEX relation_mentions_source ON relation_mentions (source_key)",
     "CREATE INDEX relation_mentions_target ON relation_mentions (target_key)",
+)
+
+_CHUNKS = (
+    # It made the engine die: no run tries it again unless a person asks for it.
+    "ALTER TABLE chunks ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0",
+    "UPDATE chunks SET left_out = 1 WHERE state = 'failed' AND error LIKE 'It made the engine fail %'",
 )
 
 _CLAIMS = (
@@ -265,6 +277,7 @@ _TALK = (
     CREATE TABLE messages (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        generation_id INTEGER REFERENCES generations (id) ON DELETE SET NULL,  -- the call that wrote it
         role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
         state TEXT NOT NULL CHECK (state IN ('whole', 'stopped', 'failed')),
         created_at TEXT NOT NULL,
@@ -273,6 +286,7 @@ _TALK = (
     ) STRICT
     """,
     "CREATE INDEX messages_session ON messages (session_id)",
+    "CREATE INDEX messages_generation ON messages (generation_id)",
     """
     CREATE TABLE citations (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -308,15 +322,57 @@ _TALK = (
     "CREATE INDEX answers_generation ON answers (generation_id)",
 )
 
+_REMOVED = (
+    # Removals since the unused parts of the pages were last overwritten; see scrubbing.py.
+    "ALTER TABLE meta ADD COLUMN removed INTEGER NOT NULL DEFAULT 0",
+    "UPDATE meta SET removed = (SELECT count(*) > 0 FROM documents)",
+)
+
 _VECTORS = (
     # A space whose vectors are being made in the background while another one is searched.
     "ALTER TABLE embedding_spaces ADD COLUMN building INTEGER NOT NULL DEFAULT 0",
     "CREATE UNIQUE INDEX embedding_spaces_building ON embedding_spaces (building) WHERE building = 1",
+    # What the cache beside the file (matrix.py) needs to follow it: row numbers that grow and are never
+    # given twice, a random mark for each row, so that it is told from the row of that number in a copy, and
+    # a random number that changes with every deletion. A vector is replaced, never changed in place.
+    *(
+        statement
+        for kind, owner in (("chunk", "chunks"), ("entity", "entities"), ("relation", "relations"))
+        for statement in (
+            f"ALTER TABLE meta ADD COLUMN {kind}_vectors_removed INTEGER NOT NULL DEFAULT 0",
+            f"""
+            CREATE TABLE {kind}_vectors_2 (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                {kind}_id INTEGER NOT NULL REFERENCES {owner} (id) ON DELETE CASCADE,
+                space_id INTEGER NOT NULL REFERENCES embedding_spaces (id) ON DELETE CASCADE,
+                text_hash TEXT NOT NULL,  -- of the text that was embedded
+                mark INTEGER NOT NULL DEFAULT (random()),
+                vec BLOB NOT NULL CHECK (length(vec) > 0 AND length(vec) % 4 = 0),  -- float32, little-endian
+                UNIQUE ({kind}_id, space_id)
+            ) STRICT
+            """,
+            f"""
+            INSERT INTO {kind}_vectors_2 ({kind}_id, space_id, text_hash, vec)
+            SELECT {kind}_id, space_id, text_hash, vec FROM {kind}_vectors ORDER BY {kind}_id, space_id
+            """,
+            f"DROP TABLE {kind}_vectors",
+            f"ALTER TABLE {kind}_vectors_2 RENAME TO {kind}_vectors",
+            f"""
+            CREATE TRIGGER {kind}_vectors_deleted AFTER DELETE ON {kind}_vectors
+            BEGIN UPDATE meta SET {kind}_vectors_removed = random(); END
+            """,
+            f"""
+            CREATE TRIGGER {kind}_vectors_kept BEFORE UPDATE OF seq, {kind}_id, space_id, mark, vec
+            ON {kind}_vectors
+            BEGIN SELECT RAISE(ABORT, 'a vector is replaced, not changed'); END
+            """,
+        )
+    ),
 )
 
 
 def upgrade(database: Database) -> None:
     """Bring a file of format 1 to format 2, within the caller's transaction."""
-    for group in (_FOLDERS, _DECISIONS, _MENTIONS, _CLAIMS, _REPORTS, _TALK, _VECTORS):
+    for group in (_FOLDERS, _DECISIONS, _MENTIONS, _CHUNKS, _CLAIMS, _REPORTS, _TALK, _REMOVED, _VECTORS):
         for statement in group:
             database.execute(statement)

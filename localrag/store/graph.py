@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from localrag.errors import UsageError
+from localrag.store.assignment import Ends, Places, relation_between, relation_of
+from localrag.store.curation_rows import Place, Sight
+from localrag.store.decision_log import resolution
 from localrag.store.journal import insert_generation, insert_rejects
+from localrag.store.origins import forget_readings
 from localrag.store.rows import (
     EntityMention,
     EntityRow,
@@ -50,23 +54,23 @@ class Graph:
             if document_id is None:
                 return False
             touched = Touched(session, [chunk_id])
-            for table in ("mentions", "relation_mentions", "generations"):
-                session.run(f"DELETE FROM {table} WHERE chunk_id = ?", [chunk_id])
+            if touched.prompts:
+                # It was read before.
+                forget_readings(session, [chunk_id])
+                for table in ("mentions", "relation_mentions", "claims", "entity_aliases", "generations"):
+                    session.run(f"DELETE FROM {table} WHERE chunk_id = ?", [chunk_id])
             parsed = len(reading.entities) + len(reading.relations) + len(rejects)
             generation_id = insert_generation(session, generation, chunk_id=chunk_id, parsed=parsed)
             refused = list(rejects)
-            entity_ids = self._put_entities(chunk_id, generation_id, reading.entities, refused)
-            relation_ids = self._put_relations(
-                chunk_id, generation_id, reading.relations, entity_ids, refused
-            )
+            writer = _Writer(session, chunk_id, generation_id, refused)
+            writer.put_entities(reading.entities, touched)
+            writer.put_relations(reading.relations, touched)
             insert_rejects(session, generation_id, refused)
             session.run(
                 "UPDATE chunks SET state = 'read', attempts = attempts + (state <> 'read'), error = '' "
                 "WHERE id = ?",
                 [chunk_id],
             )
-            touched.renewed.update(entity_ids.values())
-            touched.relations.update(relation_ids)
             touched.settle(session)
             settle_document(session, document_id)
             session.touch()
@@ -91,14 +95,16 @@ class Graph:
         ):
             descriptions.setdefault(entity_id, {})[text] = None
         found: dict[int, EntityRow] = {}
-        for entity_id, name, key, kind, summary, mentions in self._session.rows(
-            "SELECT id, name, key, type, summary, "
+        for entity_id, name, key, kind, own, summary, mentions in self._session.rows(
+            "SELECT id, name, key, type, description, summary, "
             "(SELECT count(DISTINCT chunk_id) FROM mentions WHERE entity_id = entities.id) "
             f"FROM entities WHERE id {_ID_IN}",
             parameters,
         ):
-            described = tuple(descriptions.get(entity_id, ()))
-            found[entity_id] = EntityRow(entity_id, name, key, kind, summary, mentions, described)
+            # A person's own words stand in place of all that was read and summed up.
+            described = (own,) if own else tuple(descriptions.get(entity_id, ()))
+            summed = "" if own else summary
+            found[entity_id] = EntityRow(entity_id, name, key, kind, summed, mentions, described)
         return [found[entity_id] for entity_id in wanted if entity_id in found]
 
     def relation(self, relation_id: int) -> RelationRow:
@@ -123,8 +129,9 @@ class Graph:
             if text:
                 descriptions.setdefault(relation_id, {})[text] = None
         found: dict[int, RelationRow] = {}
-        for relation_id, source_id, target_id, source, target, weight in self._session.rows(
-            "SELECT r.id, r.source_id, r.target_id, s.name, t.name, "
+        for relation_id, source_id, target_id, source, target, own_words, own, weight in self._session.rows(
+            "SELECT r.id, r.source_id, r.target_id, s.name, t.name, r.keywords, "
+            "coalesce(nullif(r.description, ''), r.summary), "
             "(SELECT count(DISTINCT chunk_id) FROM relation_mentions WHERE relation_id = r.id) "
             "FROM relations r JOIN entities s ON s.id = r.source_id JOIN entities t ON t.id = r.target_id "
             f"WHERE r.id {_ID_IN}",
@@ -136,19 +143,36 @@ class Graph:
                 target_id,
                 source,
                 target,
-                joined_keywords(keywords[relation_id]),
-                " ".join(descriptions.get(relation_id, ())),
+                own_words or joined_keywords(keywords[relation_id]),
+                own or " ".join(descriptions.get(relation_id, ())),
                 weight,
             )
         return [found[relation_id] for relation_id in wanted if relation_id in found]
 
     def find_by_keys(self, keys: Iterable[str]) -> list[EntityRow]:
-        """Entities with these folded names, in the order of the keys; unknown keys are left out."""
+        """Entities with these folded names or aliases, in the order of the keys; unknown keys are left out,
+        and an entity that several of them name comes once."""
+        return list({row.id: row for _, row in self.find_named(keys)}.values())
+
+    def find_named(self, keys: Iterable[str]) -> list[tuple[str, EntityRow]]:
+        """Each of these folded names with the entity that it means, in their order; unknown ones left out.
+
+        A name means the entity of that key, else one that a person gave it to as an alias, else the one that
+        most passages gave it to; ties go by key.
+        """
         wanted = list(dict.fromkeys(clean(key) for key in keys))
+        parameters = [listed(wanted)]
         found: dict[str, int] = dict(
-            self._session.rows(f"SELECT key, id FROM entities WHERE key {_ID_IN}", [listed(wanted)])
+            self._session.rows(
+                "SELECT a.key, a.entity_id FROM entity_aliases a JOIN entities e ON e.id = a.entity_id "
+                f"WHERE a.key {_ID_IN} GROUP BY a.key, a.entity_id "
+                "ORDER BY count(a.decision_id), count(DISTINCT a.chunk_id), e.key DESC",
+                parameters,
+            )
         )
-        return self.entities(found[key] for key in wanted if key in found)
+        found |= dict(self._session.rows(f"SELECT key, id FROM entities WHERE key {_ID_IN}", parameters))
+        rows = {row.id: row for row in self.entities(set(found.values()))}
+        return [(key, rows[found[key]]) for key in wanted if found.get(key) in rows]
 
     def entity_chunks(self, entity_id: int) -> list[int]:
         """Chunks that mention the entity, ascending."""
@@ -179,7 +203,8 @@ class Graph:
         """Entities of a chunk in the order in which they were written."""
         return self.entities(
             self._session.column(
-                "SELECT entity_id FROM mentions WHERE chunk_id = ? GROUP BY entity_id ORDER BY min(id)",
+                "SELECT entity_id FROM mentions WHERE chunk_id = ? AND entity_id IS NOT NULL "
+                "GROUP BY entity_id ORDER BY min(id)",
                 [chunk_id],
             )
         )
@@ -208,28 +233,39 @@ class Graph:
         tables = ("entities", "relations", "mentions", "relation_mentions")
         return GraphCounts(*(self._session.value(f"SELECT count(*) FROM {table}") for table in tables))
 
-    def _put_entities(
-        self, chunk_id: int, generation_id: int, mentions: Iterable[EntityMention], refused: list[Reject]
-    ) -> dict[str, int]:
-        """Write mentions; returns the ids of their entities by key. What cannot be stored joins `refused`."""
-        session = self._session
-        ids: dict[str, int] = {}
+
+class _Writer:
+    """Writes the mentions of one chunk, each to the entity that the decisions give it."""
+
+    def __init__(self, session: Session, chunk_id: int, generation_id: int, refused: list[Reject]) -> None:
+        """What cannot be stored joins `refused`."""
+        self._session = session
+        self._chunk_id = chunk_id
+        self._generation_id = generation_id
+        self._refused = refused
+        self._resolution = resolution(session)
+        self._place: Place | None = None
+        if self._resolution.documents:
+            self._place = Places(session).of_chunk(chunk_id)
+        self._ids: dict[str, int] = {}
+        self._read: set[str] = set()
+
+    def put_entities(self, mentions: Iterable[EntityMention], touched: Touched) -> None:
+        """Write mentions of entities."""
         for mention in mentions:
             key, name, kind = clean(mention.key), clean(mention.name), clean(mention.type)
             if not key or not name:
-                refused.append(Reject("entity", name or mention.description, "It has no name."))
+                self._refused.append(Reject("entity", name or mention.description, "It has no name."))
                 continue
-            if key not in ids:
-                ids[key] = session.value("SELECT id FROM entities WHERE key = ?", [key]) or session.insert(
-                    "INSERT INTO entities (key, name, type) VALUES (?, ?, ?)", [key, name, kind]
-                )
-            session.insert(
+            entity_id = self._entity(key, name, kind, touched)
+            self._read.add(key)
+            self._session.insert(
                 "INSERT INTO mentions (chunk_id, entity_id, generation_id, key, name, char_start, char_end, "
                 "type, description) VALUES (?,?,?,?,?,?,?,?,?)",
                 [
-                    chunk_id,
-                    ids[key],
-                    generation_id,
+                    self._chunk_id,
+                    entity_id,
+                    self._generation_id,
                     key,
                     name,
                     mention.start,
@@ -238,44 +274,57 @@ class Graph:
                     clean(mention.description),
                 ],
             )
-        return ids
+        touched.renewed.update(self._ids.values())
 
-    def _put_relations(
-        self,
-        chunk_id: int,
-        generation_id: int,
-        mentions: Iterable[RelationMention],
-        entity_ids: dict[str, int],
-        refused: list[Reject],
-    ) -> set[int]:
-        """Write mentions of relations; returns the relations' ids. What cannot be stored joins `refused`."""
-        session = self._session
-        ids: set[int] = set()
+    def put_relations(self, mentions: Iterable[RelationMention], touched: Touched) -> None:
+        """Write mentions of relations; the mentions of entities have to be there."""
+        ends: Ends | None = None
+        if self._resolution.moves_relations:
+            ends = Ends(self._session, self._resolution, [self._chunk_id])
         for mention in mentions:
-            keys = [clean(key) for key in (mention.source_key, mention.target_key)]
-            ends = [entity_ids.get(key) for key in keys]
-            if None in ends or ends[0] == ends[1]:
+            source, target = clean(mention.source_key), clean(mention.target_key)
+            if source == target or not {source, target} <= self._read:
                 shown = f"{mention.source_key} → {mention.target_key}: {mention.description}"
-                refused.append(Reject("relation", shown, "Its ends are not two entities of this passage."))
+                reason = "Its ends are not two entities of this passage."
+                self._refused.append(Reject("relation", shown, reason))
                 continue
-            relation_id = session.value(
-                "SELECT id FROM relations WHERE source_id = ? AND target_id = ?", ends
-            ) or session.insert("INSERT INTO relations (source_id, target_id) VALUES (?, ?)", ends)
-            ids.add(relation_id)
-            session.insert(
+            keywords = clean(mention.keywords)
+            found: int | None
+            if ends is None:
+                found = relation_between(self._session, self._ids[source], self._ids[target])
+            else:
+                pair = ends.pair(self._chunk_id, source, target, keywords)
+                found = relation_of(self._session, pair)
+            touched.linked.update(() if found is None else (found,))
+            self._session.insert(
                 "INSERT INTO relation_mentions (chunk_id, relation_id, generation_id, source_key, "
                 "target_key, keywords, description, strength, char_start, char_end) "
                 "VALUES (?,?,?,?,?,?,?,?,?,?)",
                 [
-                    chunk_id,
-                    relation_id,
-                    generation_id,
-                    *keys,
-                    clean(mention.keywords),
+                    self._chunk_id,
+                    found,
+                    self._generation_id,
+                    source,
+                    target,
+                    keywords,
                     clean(mention.description),
                     mention.strength,
                     mention.start,
                     mention.end,
                 ],
             )
-        return ids
+
+    def _entity(self, key: str, name: str, kind: str, touched: Touched) -> int | None:
+        """The entity that a mention belongs to, made if it is not there; None if a person deleted it."""
+        wanted = self._resolution.entity_key(key, Sight(name, kind, place=self._place))
+        if wanted is None:
+            return None
+        if wanted not in self._ids:
+            found = self._session.value("SELECT id FROM entities WHERE key = ?", [wanted])
+            if found is None:
+                found = self._session.insert(
+                    "INSERT INTO entities (key, name, type) VALUES (?, ?, ?)", [wanted, name, kind]
+                )
+                touched.created.add(wanted)
+            self._ids[wanted] = found
+        return self._ids[wanted]

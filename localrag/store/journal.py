@@ -6,22 +6,28 @@ import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from localrag.errors import UsageError
+from localrag.errors import SourceGone, UsageError
 from localrag.store.rows import GenerationRow, JournalTotals, Reject, RejectRow
-from localrag.store.session import Session
+from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean
 
 
 class Journal:
-    """Calls of the model that belong to no chunk, and sums over all calls."""
+    """Calls of the model that belong to no single chunk, and sums over all calls."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def add_generation(self, generation: GenerationRow) -> int:
-        """Store a call that belongs to no chunk, such as an answer's; returns its id."""
+    def add_generation(self, generation: GenerationRow, sources: Iterable[int] = ()) -> int:
+        """Store a call that belongs to no chunk, such as an answer's; returns its id.
+
+        `sources` are the ids of the chunks that it rested on: the call goes with the first of them that is
+        deleted. Raises `SourceGone` if one is not there any more.
+        """
         with self._session.transaction():
-            return insert_generation(self._session, generation)
+            generation_id = insert_generation(self._session, generation)
+            insert_sources(self._session, generation_id, sources)
+        return generation_id
 
     def rejects(self, limit: int) -> list[RejectRow]:
         """The newest rejects, newest first."""
@@ -58,7 +64,8 @@ class Journal:
         ) or (0, 0, 0, 0)
         stored = self._session.value(
             "SELECT (SELECT count(*) FROM mentions WHERE generation_id IS NOT NULL) + "
-            "(SELECT count(*) FROM relation_mentions WHERE generation_id IS NOT NULL)"
+            "(SELECT count(*) FROM relation_mentions WHERE generation_id IS NOT NULL) + "
+            "(SELECT count(*) FROM claims WHERE generation_id IS NOT NULL)"
         )
         rejected = self._session.value("SELECT count(*) FROM rejects")
         return JournalTotals(generations, parsed, stored, rejected, output_tokens, milliseconds)
@@ -86,6 +93,23 @@ def insert_generation(
             clean(generation.output),
         ],
     )
+
+
+def insert_sources(session: Session, generation_id: int, sources: Iterable[int]) -> None:
+    """Note which chunks a call rested on, within the caller's transaction.
+
+    Raises `SourceGone` if one of them was deleted since: what the call wrote must not come after its source
+    has gone.
+    """
+    wanted = sorted(set(sources))
+    session.run(
+        "INSERT INTO generation_sources (generation_id, chunk_id) "
+        "SELECT ?, id FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+        [generation_id, listed(wanted)],
+    )
+    stored = session.value("SELECT count(*) FROM generation_sources WHERE generation_id = ?", [generation_id])
+    if stored != len(wanted):
+        raise SourceGone("A passage that the model was reading from was deleted meanwhile.", "Try again.")
 
 
 def insert_rejects(session: Session, generation_id: int, rejects: Iterable[Reject]) -> None:

@@ -46,14 +46,19 @@ def migrate(database: Database) -> None:
     connection = database.conn
     connection.execute("BEGIN IMMEDIATE")
     try:
-        steps.apply(database)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        apply(database)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def apply(database: Database) -> None:
+    """Apply the missing steps within the caller's transaction."""
+    steps.apply(database)
+    database.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    database.conn.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 # Ids are AUTOINCREMENT where something outside may remember them (a citation, a cache of vectors): the id

@@ -7,7 +7,7 @@ first before it has done any work, and it raises the revision if anything in it 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,16 @@ class Session:
         self.vec = vec
         self._depth = 0
         self._changed = False
+        self._before_commit: list[Callable[[], Callable[[], None] | None]] = []
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open, so that other connections do not see what this one sees."""
+        return self._depth > 0
+
+    def before_commit(self, hook: Callable[[], Callable[[], None] | None]) -> None:
+        """Call `hook` at the end of every transaction, within it, and what it returns after the commit."""
+        self._before_commit.append(hook)
 
     @property
     def changing(self) -> bool:
@@ -102,12 +112,15 @@ class Session:
                 self._still_open()
                 if self._changed:
                     connection.execute("UPDATE meta SET revision = revision + 1")
+                afterwards = [after for hook in self._before_commit if (after := hook()) is not None]
                 connection.execute("COMMIT")
         except BaseException:
             self._undo("ROLLBACK")
             raise
         finally:
             self._depth, self._changed = 0, False
+        for after in afterwards:
+            after()
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -33,15 +34,24 @@ else:
     from sqlite_utils.utils import sqlite3
 
 __all__ = [
+    "BESIDE",
     "BUSY_TIMEOUT",
+    "FULL",
+    "IN_USE",
+    "IOERR",
+    "ROOM",
+    "address",
     "beside",
     "capabilities",
     "clean",
     "clean_path",
     "close",
     "connect",
+    "damaged",
     "disk_full",
+    "meaning",
     "not_ours",
+    "prepared",
     "read_only_error",
     "require",
     "sqlite3",
@@ -56,8 +66,18 @@ BUSY_TIMEOUT = 5.0
 OLDEST_SQLITE = (3, 37, 0)
 """The first version with STRICT tables."""
 
-_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
-_ROOM = 1 << 20
+_LOOK = 0.01
+"""Seconds between two tries to switch the log on."""
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite puts beside a database while it is open."""
+
+FULL, IOERR = 13, 10
+_BUSY, _LOCKED, _READONLY, _CORRUPT, _CANTOPEN, _NOTADB = 5, 6, 8, 11, 14, 26
+IN_USE = (_BUSY, _LOCKED)
+"""Another connection is at work."""
+
+ROOM = 1 << 20
 """An input/output error on a disk with less free space than this is taken for a full disk."""
 
 
@@ -143,33 +163,58 @@ def connect(path: Path, read_only: bool, *, busy_timeout: float = BUSY_TIMEOUT) 
     Raises `NotAKnowledgeBase`, `KnowledgeBaseReadOnly`, `KnowledgeBaseBusy` and the like.
     """
     can_write = writable(path)
-    real = path.resolve()
-    uri = real.as_uri() + ("?mode=rw" if can_write else "?mode=ro")
-    if not can_write and not beside(real, "-wal").exists() and not os.access(real.parent, os.W_OK):
-        # A file whose last user could not switch the log off would ask for a -shm that cannot be made.
-        # Nobody can write beside it and no log is pending, so nothing can change or be missed.
-        uri += "&immutable=1"
     with translated(path):
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout)
+        connection = sqlite3.connect(address(path), uri=True, isolation_level=None, timeout=busy_timeout)
         try:
-            database = Database(connection, execute_plugins=False)
-            # The first statement that reads the file, so a foreign file fails here.
-            connection.execute("PRAGMA schema_version").fetchone()
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA trusted_schema = OFF")
+            database = prepared(connection)
             if read_only or not can_write:
                 connection.execute("PRAGMA query_only = ON")
-            load_vec(connection)
         except BaseException:
             connection.close()
             raise
     return database
 
 
+def prepared(connection: sqlite3.Connection) -> Database:
+    """The connection with the settings that the store relies on. `SQLite` errors pass through."""
+    database = Database(connection, execute_plugins=False)
+    # The first statement that reads the file, so a foreign file fails here.
+    connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    load_vec(connection)
+    return database
+
+
+def address(path: Path) -> str:
+    """The URI under which SQLite opens an existing file: to write where that is possible, else to read."""
+    real = path.resolve()
+    if writable(path):
+        return real.as_uri() + "?mode=rw"
+    if not beside(real, "-wal").exists() and not os.access(real.parent, os.W_OK):
+        # A file whose last user could not switch the log off would ask for a -shm that cannot be made.
+        # Nobody can write beside it and no log is pending, so nothing can change or be missed.
+        return real.as_uri() + "?mode=ro&immutable=1"
+    return real.as_uri() + "?mode=ro"
+
+
 def use_log(database: Database) -> None:
-    """Switch to write-ahead logging, so that readers never wait. Some network drives refuse; that is fine."""
-    database.conn.execute("PRAGMA journal_mode = WAL").fetchone()
+    """Switch to write-ahead logging, so that readers never wait. Some network drives refuse; that is fine.
+
+    SQLite itself does not wait here for another program that is just switching the log on or off.
+    """
+    connection = database.conn
+    wait = connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != _BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_LOOK)
 
 
 def close(database: Database) -> None:
@@ -178,7 +223,7 @@ def close(database: Database) -> None:
     Never raises: what was committed is in the log if not in the file.
     """
     connection = database.conn
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error, UnicodeDecodeError):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         # Others may be at work; then it is theirs to do, and waiting for them would be wrong.
@@ -200,23 +245,27 @@ def translated(path: Path) -> Iterator[None]:
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
         raise
     except sqlite3.Error as error:
-        meant = _meaning(path, error)
+        meant = meaning(path, error)
         if meant is None:
             raise
         raise meant from error
+    except UnicodeDecodeError as error:
+        # A damaged schema shows up in SQLite's messages, which Python then cannot read.
+        raise damaged(path, error) from error
 
 
-def _meaning(path: Path, error: sqlite3.Error) -> LocalragError | None:
+def meaning(path: Path, error: sqlite3.Error) -> LocalragError | None:
+    """What an error of SQLite means for a person; None where it is a mistake of the program."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == _IOERR and shutil.disk_usage(path.parent).free < _ROOM:
-        code = _FULL
-    if code in (_BUSY, _LOCKED):
+    if code == IOERR and shutil.disk_usage(path.parent).free < ROOM:
+        code = FULL
+    if code in IN_USE:
         return KnowledgeBaseBusy(
             f"Another program is writing to {path.name}.", "Wait until it is done, then try again."
         )
     if code == _READONLY:
         return read_only_error(path)
-    if code == _FULL:
+    if code == FULL:
         return disk_full(path)
     if code == _NOTADB:
         return not_ours(path)
@@ -225,17 +274,23 @@ def _meaning(path: Path, error: sqlite3.Error) -> LocalragError | None:
             f"{path.name} cannot be opened here: its permissions or its folder's do not allow it.",
             "If another program was interrupted, copy the file and the -wal beside it to a folder of yours.",
         )
-    if code in (_CORRUPT, _IOERR):
-        return KnowledgeBaseError(
-            f"{path.name} is damaged or its disk fails ({error}).", "Use a copy of the file if you have one."
-        )
+    if code in (_CORRUPT, IOERR):
+        return damaged(path, error)
     return None
+
+
+def damaged(path: Path, error: Exception) -> KnowledgeBaseError:
+    """The error for a file that SQLite cannot read as it should be."""
+    return KnowledgeBaseError(
+        f"{path.name} is damaged or its disk fails ({error}).",
+        "Use a copy if you have one, or save what can be read with `localrag repair`.",
+    )
 
 
 def not_ours(path: Path) -> NotAKnowledgeBase:
     """The error for a file that is not a knowledge base."""
     return NotAKnowledgeBase(
-        f"{path.name} is not a knowledge base of localrag.",
+        f"{path.name or path} is not a knowledge base of localrag.",
         "Name another file with --kb, or make a new one with `localrag init FILE`.",
     )
 

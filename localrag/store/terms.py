@@ -1,13 +1,14 @@
 """Text → what the full-text tables hold; question → the terms that are looked for in them.
 
-Two tables share the work, and both are made from folded text (NFKC, case folded, accents removed):
+Two tables share the work, and both are made from folded text (see folding.py):
 
-* *words*: everything that any FTS5 splits rightly by itself. Runs of Han, Kana and Hangul are written as
-  overlapping bigrams, and the run's last character once more alone, so that a single character is found
-  as the beginning of a term, wherever it stands. A code with signs in it, such as `C++` or `1.0.21`, is
-  written a second time as one term (its signs moved to the private-use area, which FTS5 takes for letters).
+* *words*: everything that any FTS5 splits rightly by itself. Runs of Han, Kana and Hangul, and of scripts
+  without blanks whose words we cannot cut, such as Thai, are written as overlapping bigrams, and the run's
+  last character once more alone, so that a single character is found as the beginning of a term, wherever
+  it stands. A code with signs in it, such as `C++` or `1.0.21`, is written a second time as one term (its
+  signs moved to the private-use area, which FTS5 takes for letters).
 * *codes*: the pieces whose parts must be found too, by trigrams: codes such as `ORA-01555` or `getUserName`,
-  and scripts without blanks whose words we cannot cut, such as Thai.
+  and Thai and its kin once more, since their bigrams are too common to tell much.
 
 The index side must not change without raising `TERMS_VERSION`: a row is removed from a contentless FTS5
 table by giving the same terms again.
@@ -21,9 +22,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from localrag.store.folding import BLANKLESS, CJK, LETTER, WORD, folded, plain_form
+from localrag.store.folding import fold as fold
 from localrag.store.function_words import ALL as FUNCTION_WORDS
 
-TERMS_VERSION = 1
+TERMS_VERSION = 2
 """Raised with every change of `words_of` or `codes_of`; the store then makes its full-text rows anew."""
 
 MAX_TERMS = 64
@@ -32,27 +35,17 @@ MAX_TERMS = 64
 LONGEST = 100
 """Characters of a term that LIKE looks for; it refuses very long patterns."""
 
-_CJK = (
-    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff\U00020000-\U0003ffff"
-)
-_BLANKLESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f"
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u06d6-\u06ed\u0900-\u0dff\u0f00-\u0fff"
-)
-
-_RUN = re.compile(f"[{_CJK}]+")
-_BLANKLESS_RUN = re.compile(f"[{_BLANKLESS}]+")
-_WORD = re.compile(f"(?:[^\\W_]|[{_MARKS}])+")
-_PIECE = re.compile(f"[^\\s{_CJK}{_BLANKLESS}]+")
+_RUN = re.compile(f"[{CJK}]+")
+_BLANKLESS_RUN = re.compile(f"[{BLANKLESS}]+")
+_BIGRAMS_RUN = re.compile(f"[{CJK}]+|[{BLANKLESS}]+")
+_PIECE = re.compile(f"[^\\s{CJK}{BLANKLESS}]+")
+_PART = re.compile(r"[^-/\\:;,@=&|]+")
 _CAMEL = re.compile(r"[^\W\d_A-Z]*[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _CAMEL_HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[a-z]{2}")
 _WRAPPING = "\"'`´‘’“”„‚«»‹›()[]{}<>*_~|=,;:!?¡¿…·•、。，；：！？「」『』《》〈〉【】（）"
-_LETTERS = f"(?:[^\\W\\d_]|[{_MARKS}])+"
-_HYPHENATED = re.compile(f"{_LETTERS}(?:['’‐‑–—-]+{_LETTERS})*")
-_DROPPED = re.compile(
-    "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u200b-\u200f\ufe00-\ufe0f]"
-)
+_HYPHENATED = re.compile(f"{LETTER}+(?:['’‐‑–—-]+{LETTER}+)*")
+_RAISED = re.compile("[¹²³⁰-⁹ªº™℠]")
+_MARKED = re.compile(f"([^\\W_]+?){_RAISED.pattern}")
 _PRIVATE = 0xE000
 
 
@@ -67,7 +60,7 @@ class Terms:
     """FTS5 expressions for the table of codes, each quoted."""
 
     signs: tuple[str, ...]
-    """What neither table can hold, such as `→` or a lone Thai letter; for a search with LIKE."""
+    """What neither table can hold, such as `→`; for a search with LIKE."""
 
     @property
     def plain(self) -> tuple[str, ...]:
@@ -76,54 +69,49 @@ class Terms:
         return tuple(dict.fromkeys(term for term in (*found, *self.signs) if not _private(term)))
 
 
-def fold(text: str) -> str:
-    """Text in which what a person takes for the same is the same: width, case, accents, vowel points."""
-    if text.isascii():
-        return text.lower()
-    text = unicodedata.normalize("NFKC", text).casefold()
-    return unicodedata.normalize("NFC", _DROPPED.sub("", unicodedata.normalize("NFKD", text)))
-
-
 def words_of(text: str) -> str:
     """What the table of words holds for a text."""
-    text = unicodedata.normalize("NFKC", text)
+    before_marks = _before_marks(text)
+    text = plain_form(text)
     # Cut here as questions are cut, since FTS5 does not take the same characters for letters everywhere.
-    words = _WORD.findall(_BLANKLESS_RUN.sub(" ", _RUN.sub(_index_run, fold(text))))
+    words = WORD.findall(_BIGRAMS_RUN.sub(_index_run, folded(text)))
     for code in _codes(text):
         words.extend(_humps(code))
         if _has_sign(code):
-            words.append(_as_term(fold(code)))
-    return " ".join(words)
+            words.extend(_as_term(fold(part)) for part in _with_signs(code))
+    return " ".join((*words, *before_marks))
 
 
 def codes_of(text: str) -> str:
     """What the table of codes holds for a text: its codes and blankless runs, parted by blanks."""
-    text = unicodedata.normalize("NFKC", text)
-    return " ".join(fold(piece) for piece in (*_codes(text), *_BLANKLESS_RUN.findall(text)))
+    text = plain_form(text)
+    return " ".join((*map(fold, _codes(text)), *_BLANKLESS_RUN.findall(folded(text))))
 
 
 def terms_of(question: str) -> Terms:
     """The terms of a question, whatever it holds. Function words are left out unless nothing else remains."""
-    text = unicodedata.normalize("NFKC", question)
-    folded = fold(text)
+    text = plain_form(question)
+    flat = folded(text)
     codes = _codes(text)
     # A single letter or digit of `C++` or `F#` says nothing beside the code itself.
     inside = {
-        part for code in codes if _has_sign(code) for part in _WORD.findall(fold(code)) if len(part) == 1
+        part for code in codes if _has_sign(code) for part in WORD.findall(fold(code)) if len(part) == 1
     }
     words = dict.fromkeys(_as_prefix(fold(code)) for code in codes if _has_sign(code))
     common: dict[str, None] = {}
-    for match in _spans(folded):
+    for match in _spans(flat):
         for term in _question_terms(match):
             bare = term.strip('"*')
             if bare not in inside:
                 (common if bare in FUNCTION_WORDS else words)[term] = None
     for code in codes:
         words.update(dict.fromkeys(_quote(hump) for hump in _humps(code)))
-    grams = dict.fromkeys(_code_terms(folded, codes))
+    grams = dict.fromkeys(_code_terms(flat, codes))
     signs: dict[str, None] = {}
     if not words and not common and not grams:
-        signs = dict.fromkeys(piece[:LONGEST] for piece in question.split())
+        # A variation selector asks for a look, not for another sign.
+        pieces = (piece.rstrip("\ufe0e\ufe0f")[:LONGEST] for piece in question.split())
+        signs = dict.fromkeys(piece for piece in pieces if piece)
     return Terms(
         words=tuple(words or ({} if grams else common))[:MAX_TERMS],
         codes=tuple(grams)[:MAX_TERMS],
@@ -136,22 +124,30 @@ def any_of(terms: Iterable[str]) -> str:
     return " OR ".join(terms)
 
 
+def _before_marks(text: str) -> list[str]:
+    """Words before footnote marks and the like, which NFKC glues to them."""
+    if text.isascii() or not _RAISED.search(text):
+        return []
+    return [fold(word) for word in _MARKED.findall(unicodedata.normalize("NFC", text))]
+
+
 def _index_run(match: re.Match[str]) -> str:
     run = match.group()
     return " " + " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]) + " "
 
 
-def _spans(folded: str) -> list[str]:
-    """Words and whole runs of CJK characters, in order."""
-    spaced = _RUN.sub(lambda match: f" {match.group()} ", _BLANKLESS_RUN.sub(" ", folded))
-    return _WORD.findall(spaced)
+def _spans(flat: str) -> list[str]:
+    """Words and whole runs of characters that are written as bigrams, in order."""
+    return WORD.findall(_BIGRAMS_RUN.sub(lambda match: f" {match.group()} ", flat))
 
 
 def _question_terms(span: str) -> list[str]:
-    if not _RUN.fullmatch(span):
+    if not _BIGRAMS_RUN.fullmatch(span):
         return [_quote(span)]
     if len(span) == 1:
         return [_quote(span) + "*"]
+    if len(span) > 2 and _BLANKLESS_RUN.fullmatch(span):
+        return []  # its trigrams say more
     return [_quote(span[i : i + 2]) for i in range(len(span) - 1)]
 
 
@@ -159,6 +155,9 @@ def _codes(text: str) -> list[str]:
     """Pieces of NFKC text, case kept, that are more than words: with signs, digits and letters, or humps."""
     found: list[str] = []
     for piece in _PIECE.findall(text):
+        if piece.islower() and piece.rstrip(".,").isalpha():
+            # Most words of most texts; looking closer would take half of the time of storing them.
+            continue
         code = _unwrapped(piece)
         if len(code) > 1 and not _HYPHENATED.fullmatch(code) and not code.isdecimal():
             if any(char.isalnum() for char in code):
@@ -179,6 +178,13 @@ def _has_sign(code: str) -> bool:
     return not all(char.isalnum() or unicodedata.category(char).startswith("M") for char in code)
 
 
+def _with_signs(code: str) -> list[str]:
+    """The code, and its parts that are codes with signs themselves: `Visual-C#` holds `C#`."""
+    parts = _PART.findall(code)
+    inner = [part for part in parts if len(part) > 1 and _has_sign(part)] if len(parts) > 1 else []
+    return [code, *inner]
+
+
 def _humps(code: str) -> list[str]:
     """The words of a code in camel case and each two neighbours as one, folded; nothing for other codes."""
     parts = [fold(part) for part in _CAMEL.findall(code)] if _CAMEL_HUMP.search(code) else []
@@ -195,11 +201,11 @@ def _as_prefix(folded_code: str) -> str:
     return _quote(_as_term(folded_code)) + "*"
 
 
-def _code_terms(folded: str, codes: list[str]) -> list[str]:
+def _code_terms(flat: str, codes: list[str]) -> list[str]:
     """Trigram queries: codes and numbers as they are, blankless runs in overlapping pieces of three."""
     terms = [_quote(fold(code)) for code in codes if len(fold(code)) >= 3]
-    terms += [_quote(word) for word in _spans(folded) if len(word) >= 3 and any(c.isdecimal() for c in word)]
-    for run in _BLANKLESS_RUN.findall(folded):
+    terms += [_quote(word) for word in _spans(flat) if len(word) >= 3 and any(c.isdecimal() for c in word)]
+    for run in _BLANKLESS_RUN.findall(flat):
         terms += [_quote(run[i : i + 3]) for i in range(len(run) - 2)]
     return terms
 

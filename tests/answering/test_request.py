@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from localrag.engine.scripted import ScriptedModel
 from localrag.engine.types import INTERACTIVE
 from localrag.errors import PromptTooLong
 from localrag.retrieval.types import Coverage, EntityHit, Passage, Retrieved
-from localrag.settings import Settings
+from localrag.settings import PromptSettings, Settings
 
 
 def found(question: str, *, mode: str = "mix", passages: int = 5, sentences: int = 40) -> Retrieved:
@@ -123,3 +124,24 @@ def test_language_chooses_prompt_heading_and_refusal() -> None:
 def test_modes_have_their_own_prompts() -> None:
     mix, naive = prepared(mode="mix"), prepared(mode="naive")
     assert mix.request.messages[0].pieces[0] != naive.request.messages[0].pieces[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "label"), [("en", "Wishes of the user: n/a"), ("zh", "用户的要求：n/a")]
+)
+def test_without_wishes_the_prompt_says_so(language: str, label: str) -> None:
+    assert label in prepared(language=language).request.messages[0].text
+
+
+def test_a_persons_prompts_take_the_place_of_those_that_ship(tmp_path: Path) -> None:
+    folder = tmp_path / "lightrag" / "en"
+    folder.mkdir(parents=True)
+    front = "---\ndescription: Mine.\ninputs:"
+    text = f"{front} context_data\n---\nMy rules {{x}}: {{context_data}}\n"
+    (folder / "rag_response.md").write_text(text, "utf-8")
+    (folder / "fail_response.md").write_text(f"{front}\n---\nNo idea. [no-context]\n", "utf-8")
+    settings = Settings(prompts=PromptSettings(directory=str(tmp_path)))
+    made = prepare(found("Who?"), "en", settings, ScriptedModel(n_ctx=8_192))
+    assert made.request.messages[0].text == f"My rules {{x}}: {made.context.json}"
+    assert fail_response("en", settings) == "No idea. [no-context]"
+    assert "抱歉" in fail_response("zh", settings)

@@ -11,7 +11,7 @@ import pytest
 
 from localrag.catalogue import installed, manage, pull
 from localrag.catalogue.entries import Role
-from localrag.catalogue.installed import InstalledModel, embedding_profile, find_model
+from localrag.catalogue.installed import InstalledModel, embedding_profile, find_embedding_model, find_model
 from localrag.catalogue.pull import PullProgress
 from localrag.errors import ModelError, ModelInvalid, ModelNotFound
 from tests.catalogue.conftest import SetCatalogue
@@ -390,3 +390,23 @@ def test_removing_what_an_unfinished_pull_left(shop: Shop, pip: FakePip, cache: 
     assert (model.name, model.size) == ("big", 7)
     assert not work.exists()
     assert list(shop.folder.iterdir()) == []
+
+
+def test_the_model_that_a_knowledge_base_names_is_looked_for_among_the_installed_only(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shop.put("vectors")
+    shop.put("big")
+    brought = shop.put("Brought-1", model_bytes(tmp_path, "Named Inside", embeds=True))
+    assert [find_embedding_model(name) for name in ("vectors", "VECTORS", " vectors ")] == [path] * 3
+    assert find_embedding_model("brought-1") == find_embedding_model("named inside") == brought
+    assert [find_embedding_model(name) for name in ("big", "absent", "", "..")] == [None] * 4
+    # A file that came from elsewhere must not choose what is loaded.
+    elsewhere = tmp_path / "elsewhere.gguf"
+    elsewhere.write_bytes(shop.files["vectors"])
+    monkeypatch.chdir(tmp_path)
+    assert find_embedding_model(str(elsewhere)) is None
+    assert find_embedding_model("elsewhere.gguf") is None
+    assert find_model(str(elsewhere), "embed") == elsewhere
+    shop.put("vectors", b"short")
+    assert find_embedding_model("vectors") is None

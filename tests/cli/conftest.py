@@ -20,7 +20,7 @@ from localrag import settings as settings_module
 from localrag.cli.main import cli
 from localrag.engine.programs import CitedText
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
-from localrag.engine.types import GenerationRequest
+from localrag.engine.types import Embedder, GenerationRequest
 from localrag.engines import Engines
 from localrag.settings import Settings
 from tests.conftest import reader, write_library
@@ -68,13 +68,16 @@ class Scripted:
     embedder: ScriptedEmbedder | None = field(default_factory=ScriptedEmbedder)
     """Makes vectors."""
 
+    others: dict[str, Embedder] = field(default_factory=dict)
+    """Further embedding models, by name."""
+
     settings: list[Settings] = field(default_factory=list)
     """The settings of every call so far."""
 
     def engines(self, settings: Settings) -> Engines:
         """What a command gets."""
         self.settings.append(settings)
-        return Engines(settings, self.model, self.embedder)
+        return Engines(settings, self.model, self.embedder, self.others)
 
 
 @pytest.fixture(autouse=True)

@@ -46,10 +46,11 @@ def test_add_tells_programs_what_became_of_each_file(run: Run, library: Path) ->
     assert report["added"] == 4
     assert [item["path"] for item in report["failed"]] == ["bad.txt"]
     assert report["failed"][0]["reason"]
-    assert [item["path"] for item in report["skipped"]] == ["copy.md"]
+    assert report["copied"] == [{"path": "copy.md", "of": "bridge.md"}]
+    assert report["skipped"] == []
     assert report["chunks"] >= 4
     again = run("add", "library", code=5)
-    assert "4 unchanged" in again.stderr
+    assert "5 unchanged" in again.stderr
     assert "Note: bad.txt: " in again.stderr
 
 

@@ -36,9 +36,9 @@ def test_the_first_screen_tells_the_way_from_texts_to_answers() -> None:
     assert places == sorted(places)
     listed = text[text.index("From texts to answers") :]
     names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.strip()]
-    assert [name for name in names if name in cli.commands] == [
-        *("init", "add", "index", "ask", "status", "models", "doctor", "tune-machine", "bench")
-    ]
+    known = [name for name in names if name in cli.commands]
+    assert known[:4] == ["init", "add", "index", "ask"]
+    assert len(known) == len(set(known))
     assert "Exit codes" in text
 
 
@@ -59,7 +59,7 @@ def test_every_command_explains_itself_with_an_example(words: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize(
-    "words", [words for words in ALL if words not in (("models",), ("bench",))], ids=" ".join
+    "words", [words for words in ALL if not any(other[:-1] == words for other in ALL)], ids=" ".join
 )
 def test_every_command_has_json(words: tuple[str, ...]) -> None:
     assert "--json" in CliRunner().invoke(cli, [*words, "--help"]).stdout

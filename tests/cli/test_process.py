@@ -260,4 +260,4 @@ def test_shells_can_complete_commands(folder: Path) -> None:
     environment = {"_LOCALRAG_COMPLETE": "bash_complete", "COMP_WORDS": "localrag in", "COMP_CWORD": "1"}
     code, out, _ = finish(start(env=environment))
     assert code == 0
-    assert sorted(out.split()) == ["plain,index", "plain,init"]
+    assert sorted(out.split()) == ["plain,index", "plain,info", "plain,init"]

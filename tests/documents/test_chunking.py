@@ -41,6 +41,11 @@ def test_chunks_hold_all_text_within_their_limits(text: str, size: int, overlap:
     assert spans == cut(text, size, overlap)
 
 
+def test_a_family_that_fills_most_of_a_part_stays_together() -> None:
+    text = "Dr. Rook 👨\u200d👩\u200d👧 Dr. Rook Dr. Rook "
+    assert any("👨\u200d👩\u200d👧" in text[span.start : span.end] for span in cut(text, 16, 0))
+
+
 @settings(max_examples=200, deadline=None)
 @given(prose, st.integers(16, 60))
 def test_no_cut_parts_a_cluster(text: str, size: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from localrag.engine.constraints import CitedDriver, driver_for
 from localrag.engine.programs import Choice, CitedText, Field, Record, Records
 from localrag.engine.records import RecordsDriver
+from localrag.engine.remote_check import fits
 from localrag.errors import ConstraintError
 
 NAMES = ("Mira Holt", "mira holt", "Sele", "the Sele Ferry", "C# Club", "Two\nLines", "a<b")
@@ -119,6 +122,55 @@ def test_names_in_capitals_are_known_by_what_they_stand_for() -> None:
     assert half is not None
     assert '"HOLT"' in half.lark
     assert '"SELE"' not in half.lark
+
+
+def test_names_that_look_the_same_in_capitals_are_offered_once() -> None:
+    names = ("Straße", "STRASSE", "strasse", "\u0131", "i", "iPhone店")
+    kinds = (Record("entity", (Field("name", "new", names, upper=True),), 6),)
+    driver = RecordsDriver(Records(kinds))
+    first = driver.first().lark
+    assert first.count('"STRASSE"') == first.count('"I"') == 1
+    assert '"iPhone店"' in first
+    step = driver.following("(entity<|>I)##\n")
+    assert step is not None
+    assert '"I"' not in step.lark
+
+
+def test_a_directed_pair_is_written_once_in_each_direction() -> None:
+    driver = RecordsDriver(program(directed=True))
+    driver.first()
+    for name in ("Sele", "Mira Holt"):
+        driver.following(f"(entity<|>{name}<|>Other<|>x)##\n")
+    driver.following("(relationship<|>Sele<|>")
+    step = driver.following("Mira Holt<|>home)##\n")
+    assert step is not None
+    assert 'F1X0: "Mira Holt"\n' in step.lark
+    half = driver.following("(relationship<|>Mira Holt<|>")
+    assert half is not None
+    assert 'G0: "Sele"\n' in half.lark
+    step = driver.following("Sele<|>of)##\n")
+    assert step is not None
+    assert "(relationship" not in step.lark
+
+
+def test_no_field_holds_the_first_character_of_a_delimiter_and_every_other_one_is_allowed() -> None:
+    marks = {"tuple_delimiter": "<SEP>", "record_delimiter": "~~", "completion_delimiter": "^END"}
+    step = RecordsDriver(program(**marks)).first()
+    assert fits(step, "(entity<SEP>Sele<SEP>Other<SEP>SEP and END/PES)~~\n")
+    for text in ("a~b", "a^b", "a<b"):
+        assert not fits(step, f"(entity<SEP>Sele<SEP>Other<SEP>{text})~~\n")
+
+
+@pytest.mark.parametrize("begins", [("part of (it): ", "A/B [x]: "), ()])
+@pytest.mark.parametrize("form", ["text", "pattern"])
+def test_a_text_may_have_to_begin_in_a_certain_way(
+    begins: tuple[str, ...], form: Literal["text", "pattern"]
+) -> None:
+    kinds = (Record("note", (Field("said", form, begins, 20, "[a-z ]{1,9}|x"),), 2),)
+    step = RecordsDriver(Records(kinds)).first()
+    for begin in begins:
+        assert fits(step, f"(note<|>{begin}fine)##\n")
+    assert fits(step, "(note<|>fine)##\n") == (not begins)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from localrag.engine.lean import LeanDriver, LeanEntity, LeanRelation, parse_lea
 from localrag.engine.names import NameBook, overlaps
 from localrag.engine.programs import Field, LeanRecords, Record, Records
 from localrag.engine.records import RecordsDriver
+from localrag.engine.remote_check import fits
 from localrag.errors import ConstraintError
 from tests.engine.desk import Desk, chance, scripted
 
@@ -94,7 +95,15 @@ def test_names_that_are_taken_can_be_joined() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"types": ()}, {"types": ("a\nb",)}, {"phrase_words": 0}, {"word_chars": 0}, {"taken": ("a|b",)}],
+    [
+        {"types": ("",)},
+        {"types": ("a\nb",)},
+        {"phrases": ("a\nb",)},
+        {"type_words": 0},
+        {"phrase_words": 0},
+        {"word_chars": 0},
+        {"taken": ("a|b",)},
+    ],
 )
 def test_programs_without_sense_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ConstraintError):
@@ -140,3 +149,24 @@ def test_loose_fields_of_delimited_records() -> None:
     assert step is not None
     assert '"Martin Luther"' not in step.lark
     assert '"Sele"' in step.lark
+
+
+@pytest.mark.parametrize("phrases", [(), ("part of", "made by")])
+def test_phrases_of_a_list_are_the_only_ones_and_may_come_again(phrases: tuple[str, ...]) -> None:
+    driver = LeanDriver(LeanRecords(("Sele", "Holt"), ("a",), phrases=phrases))
+    driver.first()
+    for line in ("Sele | a\n", "Holt | a\n", "END\n"):
+        driver.following(line)
+    step = driver.following("Sele ->")
+    assert step is not None
+    assert fits(step, " Holt | part of\n")
+    assert fits(step, " Holt | near\n") == (not phrases)
+    # A phrase that is nobody's own is not compared with those before it.
+    assert bool(driver.prose(" Holt | part of\n")[1]) == (not phrases)
+
+
+def test_without_types_an_entity_has_a_few_words_of_its_own() -> None:
+    step = LeanDriver(LeanRecords(("Sele",), (), type_words=2, type_chars=6)).first()
+    assert fits(step, "Sele | small town\n")
+    for line in ("Sele | a b c\n", "Sele | village\n", "Sele | \n", "Sele | a|b\n"):
+        assert not fits(step, line)

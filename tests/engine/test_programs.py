@@ -41,7 +41,9 @@ PROGRAMS: list[Program] = [
         ),
         taken=("A",),
         taken_pairs=(("A", "乙"),),
+        directed=True,
     ),
+    LeanRecords(("A",), (), type_words=2, type_chars=8, phrases=("part of",)),
 ]
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.names import capitals
 from localrag.engine.programs import (
     Choice,
     CitedText,
@@ -20,6 +21,8 @@ from localrag.engine.programs import (
     Records,
 )
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece
+from localrag.extraction.program import Limits, Shape, records_program
+from localrag.extraction.wire import parse
 
 ENGLISH = (
     "Mira Holt",
@@ -122,6 +125,54 @@ def test_every_record_is_well_formed_and_every_relation_joins_known_entities(
         if generation.finish == "stop":
             assert generation.text.endswith("<|COMPLETE|>")
             assert "".join(segment.text for segment in generation.segments) == generation.text
+    # The test would prove nothing if the model had written nothing.
+    assert entities >= 20
+    assert relations >= 3
+
+
+RELATION_TYPES = ("works for", "part of (it)")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_graphrags_records_are_well_formed(model: WorkerModel, language: str) -> None:
+    names = ENGLISH if language == "en" else CHINESE
+    shape = Shape(form="graphrag", language=language, relation_types=RELATION_TYPES)
+    program = records_program(names, (), Limits(4, 6, 30), shape)
+    shown = {capitals(name) for name in names}
+    entities = relations = 0
+    for generation in results(model, requests(program, 800, "港口 harbour")):
+        assert generation.finish in ("stop", "length"), generation.error
+        known: list[str] = []
+        pairs: list[tuple[str, str]] = []
+        for segment in generation.segments:
+            if segment.name == "complete":
+                continue
+            assert segment.text.startswith(f'("{segment.name}"<|>')
+            assert segment.text.endswith(")##\n")
+            fields = segment.text[1:-4].split("<|>")
+            if segment.name == "entity":
+                _, name, type_, description = fields
+                assert name in shown
+                assert name not in known
+                assert 1 <= len(type_.split(" ")) <= 3
+                assert not re.search("[a-z]", type_)
+                assert FIELD.fullmatch(description)
+                known.append(name)
+                entities += 1
+            else:
+                _, source, target, description, strength = fields
+                assert {source, target} <= set(known)
+                assert source != target
+                assert description.startswith(("works for: ", "part of (it): "))
+                assert strength in {str(number) for number in range(1, 11)}
+                pairs.append((source, target))
+                relations += 1
+        assert len(set(pairs)) == len(pairs)
+        read = parse(generation.text, form="graphrag")
+        assert len(read.entities) == len(known)
+        assert len(read.relations) == len(pairs)
+        cut = generation.finish == "length"
+        assert len(read.rejects) <= cut
     # The test would prove nothing if the model had written nothing.
     assert entities >= 20
     assert relations >= 3

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import llama_cpp as lib
 import pytest
@@ -22,18 +23,27 @@ from localrag.engine.remote_rounds import plan_round
 from localrag.engine.remote_writing import Written
 from localrag.engine.steps import Step
 from localrag.errors import ConstraintError
-from localrag.extraction.program import Limits, records_program
-from localrag.extraction.wire import Delimiters
+from localrag.extraction.delimiters import Delimiters
+from localrag.extraction.program import Limits, Shape, records_program
 from tests.engine.remote_servers import from_gbnf, throw
 
 NAMES = ("Marta Lind", 'The "Orla" \\ river', "Halden", "灯塔", "C/O [Dept]", "O'Neill - Sons")
 
 
-def records(language: str = "en") -> Records:
-    return records_program(NAMES, ("person", "Other"), Limits(6, 8, 60), Delimiters(), language)
+def records(language: str = "en", **shape: Any) -> Records:
+    return records_program(NAMES, ("person", "Other"), Limits(6, 8, 60), Shape(language=language, **shape))
+
+
+GRAPHRAG = records_program(NAMES, (), Limits(4, 9, 40), Shape(form="graphrag"))
+TYPED = records("en", form="graphrag", relation_types=("part of (it)", "A/B [x]"))
+STRANGE = records("zh", delimiters=Delimiters("||", "@@", "{END}"), relation_types=("位于",))
 
 
 PROGRAMS: tuple[Program, ...] = (
+    GRAPHRAG,
+    TYPED,
+    STRANGE,
+    LeanRecords(NAMES, (), phrases=("part of (it)", "A/B [x]")),
     records("en"),
     records("zh"),
     Records(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -37,8 +38,10 @@ from localrag.engine.remote_openai import OpenAiDialect
 from localrag.engine.steps import Step
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece, ProgressEvent, TextEvent
 from localrag.errors import Cancelled, ConstraintError, RemoteRefused
+from localrag.extraction.delimiters import Delimiters
+from localrag.extraction.program import Limits, Shape, records_program
 from tests.engine.remote_servers import END, END_TOKEN, MODEL, Handler, Standin, llama, running, vllm
-from tests.engine.test_remote_gbnf import NAMES, records
+from tests.engine.test_remote_gbnf import GRAPHRAG, NAMES, STRANGE, TYPED, records
 
 PATIENCE = Patience(first=60.0, between=60.0, retries=1)
 SCHEMA: dict[str, Any] = {
@@ -61,6 +64,10 @@ PROGRAMS: dict[str, Program] = {
     "english": records("en"),
     "chinese": records("zh"),
     "gleaning": GLEANING,
+    "graphrag": GRAPHRAG,
+    "typed": TYPED,
+    "strange": STRANGE,
+    "free types": LeanRecords(NAMES, (), phrases=("part of", "A/B [x]"), max_entities=4, max_relations=4),
     "lean": LeanRecords(NAMES, ("person", "place"), max_entities=5, max_relations=6, phrase_words=3),
     "nameless": records().__class__(()),
     "cited": CitedText(7, marks=("[General Knowledge]",)),
@@ -501,3 +508,32 @@ def test_a_number_that_is_no_source_is_not_kept() -> None:
         model = RemoteModel(OpenAiDialect(Server(parse_address(standin.url, "u"), "", PATIENCE)))
         with pytest.raises(RemoteRefused, match="grammar does not allow"):
             list(model.stream(request(CitedText(3))))
+
+
+def properties(program: Records | LeanRecords) -> dict[str, Any]:
+    """The schema of one entity."""
+    ask = JsonRecords(program).ask()
+    assert ask is not None
+    found: dict[str, Any] = ask.schema["properties"]["records"]["items"]["properties"]
+    return found
+
+
+def test_a_schema_keeps_the_first_characters_of_delimiters_out_of_texts() -> None:
+    marks = Delimiters("~~", "^^", "[end]")
+    entity = properties(records("en", delimiters=marks))
+    pattern = re.compile(entity["description"]["pattern"])
+    assert pattern.match("a fine day / and more]")
+    for text in ("a~b", "a^b", "a[b", "a<b"):
+        assert not pattern.match(text)
+
+
+def test_a_schema_lets_a_model_find_types_of_its_own() -> None:
+    for program in (LeanRecords(NAMES, ()), records_program(NAMES, (), Limits(2, 2, 9), Shape())):
+        pattern = re.compile(properties(program)["type"]["pattern"])
+        assert pattern.match("small town")
+        assert not pattern.match("a b c d")
+
+
+def test_a_schema_offers_names_in_capitals_once() -> None:
+    program = records_program(("Straße", "STRASSE", "灯塔"), (), Limits(2, 2, 9), Shape(form="graphrag"))
+    assert properties(program)["name"]["enum"] == ["STRASSE", "灯塔"]

@@ -29,8 +29,7 @@ from localrag.engine.remote_mechanisms import MECHANISMS
 from localrag.engine.remote_openai import OpenAiDialect
 from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece, TextEvent
 from localrag.errors import RemoteRefused
-from localrag.extraction.program import Limits, records_program
-from localrag.extraction.wire import Delimiters
+from localrag.extraction.program import Limits, Shape, records_program
 from localrag.settings import RemoteSettings
 from tests.engine import llama_server
 from tests.engine.test_remote_model import SCHEMA, check
@@ -39,7 +38,7 @@ PATIENCE = Patience(first=240.0, between=240.0)
 SMALL = "qwen2.5-coder-0.5b-instruct"
 TEXT = "Marta Lind built the Halden Bridge over the river Orla in 1931."
 NAMES = ("Marta Lind", "Halden Bridge", "Orla")
-EXTRACTION = records_program(NAMES, ("person", "place", "Other"), Limits(3, 2, 40), Delimiters())
+EXTRACTION = records_program(NAMES, ("person", "place", "Other"), Limits(3, 2, 40), Shape())
 LEAN = LeanRecords(NAMES, ("person", "place"), max_entities=3, max_relations=2, phrase_words=4)
 
 

@@ -14,7 +14,7 @@ from localrag.engine.types import FinishReason, Generation, GenerationRequest
 from localrag.errors import PromptError, SettingsError
 from localrag.extraction.extractor import Extractor, keywords
 from localrag.graph.names import fold
-from localrag.settings import ExtractionSettings, data_path
+from localrag.settings import ExtractionSettings
 from tests.extraction.support import chunk, generation
 
 TEXT = "Marta Lind built the Halden Bridge in 1931. Ida Lind painted the bridge for the Kvern Works."
@@ -268,20 +268,17 @@ def test_keywords_are_normalised(text: str, normal: str) -> None:
     assert keywords(normal) == normal
 
 
-def test_a_persons_prompts_are_used_and_must_be_whole(tmp_path: Path) -> None:
-    for language in ("en", "zh"):
-        folder = tmp_path / "lightrag" / language
-        folder.mkdir(parents=True)
-        for file in data_path("prompts", "lightrag", language).glob("extraction_*.md"):
-            (folder / file.name).write_bytes(file.read_bytes())
+def test_a_persons_prompts_take_the_place_of_those_that_ship(tmp_path: Path) -> None:
     edited = tmp_path / "lightrag" / "en" / "extraction_user.md"
+    edited.parent.mkdir(parents=True)
     edited.write_text(
         "---\ndescription: Mine.\ninputs: input_text\n---\nMy own words {0}.\n{input_text}", "utf-8"
     )
     request = Extractor(ExtractionSettings(), tmp_path).request(chunk(TEXT))
     assert request.messages[1].text == f"My own words {{0}}.\n{TEXT}"
-    edited.unlink()
-    with pytest.raises(PromptError, match="extraction_user"):
+    assert request.messages[0] == EXTRACTOR.request(chunk(TEXT)).messages[0]
+    edited.write_text("---\ndescription: Mine.\ninputs: input_text\n---\nNothing.\n", "utf-8")
+    with pytest.raises(PromptError, match=r"extraction_user\.md, line 3: the input input_text is not used"):
         Extractor(ExtractionSettings(), tmp_path)
 
 

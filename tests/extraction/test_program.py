@@ -7,14 +7,13 @@ import re
 import pytest
 
 from localrag.engine.programs import Records, from_dict, to_dict
-from localrag.extraction.program import MAX_KEYWORDS, Limits, records_program
-from localrag.extraction.wire import Delimiters
+from localrag.extraction.program import MAX_KEYWORDS, Limits, Shape, records_program
 
 LIMITS = Limits(entities=12, relations=10, description=100)
 
 
 def program(names: list[str], limits: Limits = LIMITS, language: str = "en") -> Records:
-    return records_program(names, ["person", "Other"], limits, Delimiters(), language)
+    return records_program(names, ["person", "Other"], limits, Shape(language=language))
 
 
 def test_entities_come_before_relations_between_them() -> None:

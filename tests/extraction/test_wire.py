@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localrag.errors import SettingsError
 from localrag.extraction.spans import writable
 from localrag.extraction.wire import (
-    Delimiters,
     EntityRecord,
     Form,
     RelationRecord,
@@ -32,11 +30,13 @@ FORMS: list[Form] = ["lightrag", "graphrag"]
 def records(draw: st.DrawFn, form: Form) -> tuple[list[EntityRecord], list[RelationRecord]]:
     names = draw(st.lists(NAME, max_size=5, unique_by=fold))
     entities = [EntityRecord(name, draw(FIELD), draw(FIELD)) for name in names]
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    ordered = [(a, b) for a in names for b in names if a != b]
+    pairs = ordered if form == "graphrag" else [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     chosen = draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True)) if pairs else []
     relations = []
     for left, right in chosen:
-        source, target = draw(st.sampled_from([(left, right), (right, left)]))
+        turned = form == "lightrag" and draw(st.booleans())
+        source, target = (right, left) if turned else (left, right)
         if form == "graphrag":
             relations.append(RelationRecord(source, target, "", draw(FIELD), float(draw(st.integers(1, 10)))))
         else:
@@ -88,9 +88,10 @@ def test_reading_never_fails_and_keeps_its_promises(form: Form, text: str) -> No
     read = parse(text, form=form)
     keys = [fold(entity.name) for entity in read.entities]
     assert len(set(keys)) == len(keys)
-    pairs = [frozenset((fold(r.source), fold(r.target))) for r in read.relations]
-    assert len(set(pairs)) == len(pairs)
-    assert all(len(pair) == 2 and pair <= set(keys) for pair in pairs)
+    ends = [(fold(r.source), fold(r.target)) for r in read.relations]
+    pairs = set(ends) if form == "graphrag" else {frozenset(pair) for pair in ends}
+    assert len(pairs) == len(ends)
+    assert all(len(set(pair)) == 2 and set(pair) <= set(keys) for pair in ends)
     assert read.parsed == len(read.entities) + len(read.relations) + len(read.rejects)
     assert all(reject.reason for reject in read.rejects)
 
@@ -164,10 +165,10 @@ def test_tags_are_read_with_and_without_quotes() -> None:
     assert (relation.description, relation.strength) == ("why", 7.0)
 
 
-@pytest.mark.parametrize("strength", ["", "high", "11", "-1", "inf", "nan", "1e1", "٧", "1_0"])
-def test_a_strength_is_a_number_from_0_to_10(strength: str) -> None:
+@pytest.mark.parametrize("strength", ["", "high", "0", "11", "-1", "inf", "nan", "1e1", "٧", "1_0"])
+def test_a_strength_is_a_number_from_1_to_10(strength: str) -> None:
     text = A + B + f"(relationship<|>A<|>B<|>d<|>{strength})##"
-    assert reasons(text, "graphrag") == [("relation", "its strength is not a number from 0 to 10")]
+    assert reasons(text, "graphrag") == [("relation", "its strength is not a number from 1 to 10")]
 
 
 def test_known_names_may_be_ends_and_are_not_written_again() -> None:
@@ -191,23 +192,3 @@ def test_an_empty_name_is_not_written_and_a_strength_is_not_left_out() -> None:
         format_records([EntityRecord("", "t", "d")], [])
     with pytest.raises(ValueError, match="strength"):
         format_records([], [RelationRecord("A", "B", "", "d")], form="graphrag")
-
-
-def test_other_delimiters_work_and_useless_ones_are_refused() -> None:
-    delimiters = Delimiters("|~|", "||", "<END>")
-    entities = [EntityRecord("A", "t", "d"), EntityRecord("B", "t", "")]
-    relations = [RelationRecord("A", "B", "k", "d")]
-    read = parse(format_records(entities, relations, delimiters), delimiters)
-    assert (list(read.entities), list(read.relations), read.complete) == (entities, relations, True)
-    for fields, ending, completion in (
-        ("", "##", "<E>"),
-        (",", "##", "<E>"),
-        ("<|>", "\n", "<E>"),
-        ("<(>", "##", "<E>"),
-        ("##", "##", "<E>"),
-        ("<|>", "#", "#END"),
-        ("<|>", "##", "<|>"),
-        ("< >", "##", "< "),
-    ):
-        with pytest.raises(SettingsError):
-            Delimiters(fields, ending, completion)

@@ -24,6 +24,27 @@ from localrag.store.rows import (
     VectorKind,
 )
 from localrag.store.session import Session
+from tests.store.logical import logical_rows
+
+__all__ = [
+    "KINDS",
+    "SPACE",
+    "add",
+    "add_lines",
+    "chunks_of",
+    "document",
+    "embed_missing",
+    "entity",
+    "entity_view",
+    "files_beside",
+    "generation",
+    "logical_rows",
+    "quick_store",
+    "reading",
+    "relation",
+    "session_of",
+    "vector",
+]
 
 SPACE = EmbeddingSpace(fingerprint="space-a", model="tiny", dimension=8, pooling="mean", limit=64)
 KINDS: tuple[VectorKind, ...] = ("chunk", "entity", "relation")
@@ -118,54 +139,6 @@ def embed_missing(store: Store) -> int:
             store.vectors.put(space_id, kind, ids, np.stack([vector(text) for text in texts]))
             count += len(ids)
     return count
-
-
-CHUNK = (
-    "(SELECT d.root || '/' || d.path || '#' || c.ordinal FROM chunks c "
-    "JOIN documents d ON d.id = c.document_id WHERE c.id = {})"
-)
-ENTITY = "(SELECT key FROM entities WHERE id = {})"
-RELATION = (
-    "(SELECT s.key || ' > ' || t.key FROM relations r JOIN entities s ON s.id = r.source_id "
-    "JOIN entities t ON t.id = r.target_id WHERE r.id = {})"
-)
-
-
-def logical_rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything in the file but ids, times and the revision; ids are written as what they stand for."""
-    session = session_of(store)
-    queries = {
-        "documents": "SELECT root, path, sha256, size, mtime, media_type, title, language, status, reason, "
-        "characters, text FROM documents",
-        "chunks": f"SELECT {CHUNK.format('chunks.id')}, char_start, char_end, heading, page, tokens, "
-        "language, state, attempts, error, text FROM chunks",
-        "generations": f"SELECT {CHUNK.format('chunk_id')}, task, prompt_hash, model, parameters, "
-        "prompt_tokens, output_tokens, milliseconds, finish, parsed, output FROM generations",
-        "rejects": f"SELECT {CHUNK.format('g.chunk_id')}, kind, text, reason FROM rejects r "
-        "JOIN generations g ON g.id = r.generation_id",
-        "entities": "SELECT key, name, type, dirty, text_hash, summary FROM entities",
-        "mentions": f"SELECT {CHUNK.format('chunk_id')}, {ENTITY.format('entity_id')}, "
-        f"(SELECT {CHUNK.format('chunk_id')} FROM generations WHERE id = generation_id), "
-        "name, char_start, char_end, type, description FROM mentions",
-        "relations": f"SELECT {RELATION.format('relations.id')}, text_hash FROM relations",
-        "relation_mentions": f"SELECT {CHUNK.format('chunk_id')}, {RELATION.format('relation_id')}, "
-        "keywords, description, strength, char_start, char_end FROM relation_mentions",
-        "prompts": "SELECT hash, text FROM prompts",
-        "spaces": "SELECT fingerprint, model, dimension, active FROM embedding_spaces",
-        "chunk_vectors": f"SELECT {CHUNK.format('chunk_id')}, text_hash, vec FROM chunk_vectors",
-        "entity_vectors": f"SELECT {ENTITY.format('entity_id')}, text_hash, vec FROM entity_vectors",
-        "relation_vectors": f"SELECT {RELATION.format('relation_id')}, text_hash, vec FROM relation_vectors",
-    }
-    found = {name: sorted(session.rows(sql), key=repr) for name, sql in queries.items()}
-    for table in ("chunk_words", "chunk_codes"):
-        session.database.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_terms "
-            f"USING fts5vocab('main', '{table}', 'instance')"
-        )
-        found[table] = sorted(
-            session.rows(f"SELECT {CHUNK.format('doc')}, term, offset FROM temp.{table}_terms"), key=repr
-        )
-    return found
 
 
 def entity_view(store: Store) -> list[tuple[Any, ...]]:

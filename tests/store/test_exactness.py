@@ -1,15 +1,14 @@
-"""Deleting a document leaves what would be there without it, in every table and in every byte."""
+"""Deleting a document leaves what would be there without it, in every table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from localrag.store import Store
-from localrag.store.rows import EntityMention, Reading, Reject, RelationMention
+from localrag.store.rows import Reject
 from tests.store.helpers import (
     add,
     chunks_of,
@@ -17,7 +16,6 @@ from tests.store.helpers import (
     embed_missing,
     entity,
     entity_view,
-    files_beside,
     generation,
     logical_rows,
     quick_store,
@@ -25,125 +23,77 @@ from tests.store.helpers import (
     relation,
     session_of,
 )
+from tests.store.worlds import World, live, message_key, worlds
 
-NAMES = ("Ada", "ADA", "Bruno", "Café Nord", "图书馆", "C++")
-WORDS = st.sampled_from(("harbour", "知识图谱", "C++", "ORA-01555", "ภาษาไทย", "the", "Ada", "café"))
-TEXTS = st.sampled_from(("", "Builds boats.", "Lives on the coast.", "住在海边。"))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A document with what the model will find in each of its chunks."""
-
-    lines: tuple[str, ...]
-    readings: tuple[tuple[Reading, int], ...]
-    failing: frozenset[int]
+Rows = dict[str, list[tuple[Any, ...]]]
 
 
-@st.composite
-def plans(draw: st.DrawFn) -> Plan:
-    lines = draw(st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), max_size=3))
-    readings = []
-    for _ in lines:
-        mentions = draw(
-            st.lists(
-                st.builds(
-                    lambda name, kind, text: EntityMention(name, name.casefold(), kind, text, -1, -1),
-                    st.sampled_from(NAMES),
-                    st.sampled_from(("Person", "Place")),
-                    TEXTS,
-                ),
-                max_size=4,
-            )
-        )
-        keys = sorted({mention.key for mention in mentions} | {"ghost"})
-        relations = draw(
-            st.lists(
-                st.builds(
-                    RelationMention,
-                    st.sampled_from(keys),
-                    st.sampled_from(keys),
-                    st.sampled_from(("", "sea, boats", "boats")),
-                    TEXTS,
-                    st.sampled_from((None, 3.0)),
-                ),
-                max_size=3,
-            )
-        )
-        readings.append((Reading(tuple(mentions), tuple(relations)), draw(st.integers(0, 2))))
-    failing = draw(st.frozensets(st.integers(0, 2), max_size=1))
-    return Plan(tuple(lines), tuple(readings), failing)
-
-
-def read_document(store: Store, document_id: int, plan: Plan) -> None:
-    """Record what the plan says of each chunk, and let some fail."""
-    for chunk, (said, rejected) in zip(store.chunks.of_document(document_id), plan.readings, strict=True):
-        if chunk.ordinal in plan.failing:
-            store.chunks.mark_failed(chunk.id, "failed")
-            continue
-        prompt = store.journal.put_prompt(f"Read this: {chunk.text}")
-        rejects = [Reject("entity", f"{chunk.text} {number}", "why") for number in range(rejected)]
-        store.graph.record(chunk.id, said, generation(chunk.text, prompt_hash=prompt), rejects)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(plans(), st.booleans()), min_size=1, max_size=4), st.booleans(), st.booleans())
-def test_deleting_is_as_if_it_had_never_been_added(
-    documents: list[tuple[Plan, bool]], reversed_reading: bool, embedded_before: bool
-) -> None:
-    """index(A + B), delete B equals index(A) in all rows but for ids, times and revision."""
+def check_world(world: World) -> None:
+    """index(A + B), delete B, renew what is pending equals index(A), in all rows but ids and times."""
     with quick_store() as store:
-        ids = [
-            add(store, f"{number}.txt", "\n".join(plan.lines)) for number, (plan, _) in enumerate(documents)
-        ]
-        order = list(zip(ids, documents, strict=True))
-        for document_id, (plan, _) in reversed(order) if reversed_reading else order:
-            read_document(store, document_id, plan)
-        if embedded_before:
-            embed_missing(store)
-        for document_id, (_, kept) in order:
-            if not kept:
-                store.documents.delete(document_id)
-        embed_missing(store)
+        live(store, world, embed_missing)
         both, seen, totals = logical_rows(store), entity_view(store), store.journal.totals()
         assert store.check() == []
         assert totals.parsed == totals.stored + totals.rejected
+    lost = {message_key(item) for item in world.questions if not world.survives(item)}
+    assert_only_said(both, lost)
     with quick_store() as store:
-        for number, (plan, kept) in enumerate(documents):
-            if kept:
-                read_document(store, add(store, f"{number}.txt", "\n".join(plan.lines)), plan)
-        embed_missing(store)
-        assert logical_rows(store) == both
+        live(store, world.without(), embed_missing)
+        alone = logical_rows(store)
+        assert differences(alone, without_messages(both, lost)) == {}
         assert entity_view(store) == seen
         assert store.journal.totals() == totals
 
 
-def test_no_byte_of_a_deleted_document_is_left(path: Path) -> None:
-    with Store.create(path) as store:
-        add(store, "kept.txt", "Ordinary words remain here.\n普通的词")
-        secret = add(store, "zanzibarine.txt", "quokkaesque xylographer ZQ-77881\n魑魅魍魉\nภาษาลับ")
-        for number, chunk in enumerate(store.chunks.of_document(secret)):
-            prompt = store.journal.put_prompt(f"glyptotheca {number}")
-            said = reading(
-                [entity("Marzipanius", "vexillological"), entity("Kept", "", "Thing")],
-                [relation("Marzipanius", "Kept", "hippogriffish", "numismatical")],
-            )
-            rejects = [Reject("entity", "sesquipedal", "troglodytic")]
-            store.graph.record(chunk.id, said, generation("brobdingnag", prompt_hash=prompt), rejects)
-        (kept, *_) = store.chunks.of_document(1)
-        store.graph.record(kept.id, reading([entity("Kept", "", "Thing")]), generation())
-        embed_missing(store)
-        store.documents.delete(secret)
-        assert store.check() == []
-    assert files_beside(path) == [path.name]
-    content = path.read_bytes().lower()
-    words = """
-        zanzibarine quokkaesque xylographer zq-77881 77881 q-7 魑魅 魅魍 魍魉 ภาษ าลั marzipanius
-        vexillological hippogriffish numismatical sesquipedal troglodytic brobdingnag glyptotheca
-    """
-    for word in words.split():
-        assert word.encode() not in content, word
-    assert "普通".encode() in content
+def assert_only_said(rows: Rows, lost: set[str]) -> None:
+    """Of messages whose sources went nothing is left but what was said, and that the source is gone."""
+    said = {row[-1]: row for row in rows["messages"]}
+    assert all(said[key][1] is None for key in lost if key in said)
+    for message, _number, label, kind, document_id, chunk, path, *_place, gone, text in rows["citations"]:
+        if message.partition(":")[2] not in lost:
+            assert gone == 0
+            assert all((text, chunk, document_id))
+        elif gone:
+            assert (document_id, chunk, text, bool(label)) == (None, None, "", kind == "document")
+            assert path
+
+
+def without_messages(rows: Rows, lost: set[str]) -> Rows:
+    """The rows without messages with these texts and their citations."""
+    kept = dict(rows)
+    kept["messages"] = [row for row in rows["messages"] if row[-1] not in lost]
+    kept["citations"] = [row for row in rows["citations"] if row[0].partition(":")[2] not in lost]
+    # A conversation of which no message is left is not there in the other file.
+    if not kept["messages"]:
+        kept["sessions"] = []
+    return kept
+
+
+def differences(one: Rows, other: Rows) -> dict[str, tuple[list[Any], list[Any]]]:
+    """Tables in which two files differ, with the rows that only one of them has."""
+    assert one.keys() == other.keys()
+    return {
+        table: (
+            [row for row in one[table] if row not in other[table]],
+            [row for row in other[table] if row not in one[table]],
+        )
+        for table in one
+        if one[table] != other[table]
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds())
+def test_deleting_is_as_if_it_had_never_been_added(world: World) -> None:
+    check_world(world)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(max_examples=1000, deadline=None)
+@given(worlds())
+def test_deleting_is_as_if_it_had_never_been_added_in_many_worlds(world: World) -> None:
+    check_world(world)
 
 
 def test_deleting_keeps_the_ids_of_what_stays(store: Store) -> None:

@@ -82,7 +82,10 @@ DAMAGES: dict[str, tuple[str, str]] = {
     "orphan entity": ("DELETE FROM mentions WHERE entity_id = 1", "1 entities have no mention"),
     "orphan relation": ("DELETE FROM relation_mentions", "1 relations have no mention"),
     "place": ("UPDATE mentions SET char_start = 2, char_end = 500 WHERE id = 1", "1 mentions lie outside"),
-    "vector": ("UPDATE entity_vectors SET vec = x'00000000'", "vectors of entities do not have"),
+    "vector": (
+        "REPLACE INTO entity_vectors (entity_id, space_id, text_hash, vec) VALUES (1, 1, 'x', x'00000000')",
+        "1 vectors of entities have not length 1 or not their space's dimension",
+    ),
     "words": (
         "INSERT INTO chunk_words (rowid, text) VALUES (99, 'ghost')",
         "0 passages are missing, 1 are too many",

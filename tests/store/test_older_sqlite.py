@@ -12,6 +12,7 @@ import pytest
 
 from localrag.store import Store, capabilities
 from tests.store.helpers import add_lines, embed_missing, vector
+from tests.store.secrets import ANSWERED, READ, TEXT, found_in, words_of
 
 REPO = Path(__file__).parents[2]
 
@@ -96,3 +97,18 @@ def test_a_deletion_leaves_no_word_behind_there_either(path: Path) -> None:
     assert b"quokka" not in content
     assert b"4711" not in content
     assert [item.name for item in path.parent.iterdir()] == [path.name]
+
+
+def test_nothing_of_a_document_is_left_in_any_table_there_either(path: Path) -> None:
+    through_the_standard_module(
+        f"""
+        from tests.store.secrets import keep_something, tell_secrets
+        with Store.create(Path({str(path)!r})) as store:
+            keep_something(store)
+            secret = tell_secrets(store)
+        with Store.open(Path({str(path)!r})) as store:
+            store.documents.delete(secret)
+            assert store.check() == [], store.check()
+        """
+    )
+    assert found_in(path.parent, words_of(TEXT, READ, ANSWERED)) == []

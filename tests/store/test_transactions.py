@@ -219,7 +219,7 @@ def test_a_step_that_fails_inside_leaves_everything_as_it_was(
         raise OSError("pulled the plug")
 
     monkeypatch.setattr("localrag.store.documents.settle_document", fail)
-    monkeypatch.setattr("localrag.store.documents.Touched.settle", fail)
+    monkeypatch.setattr("localrag.store.matching.Touched.settle", fail)
     with pytest.raises(OSError, match="pulled the plug"):
         act(store)
     assert logical_rows(store) == before

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from localrag.engine.types import EmbeddingSpace
 from localrag.errors import UsageError
 from localrag.store import Store, capabilities
+from localrag.store import matrix as matrix_module
 from localrag.store import vectors as vectors_module
 from localrag.store.vectors import Method
 from tests.store.helpers import (
@@ -126,7 +127,7 @@ def test_searching_in_blocks_finds_the_same(store: Store, monkeypatch: pytest.Mo
     space_id = filled(store, matrix)
     query = vector("query")
     whole = store.vectors.search(space_id, "chunk", query, 12, method="numpy")
-    monkeypatch.setattr(vectors_module, "RESIDENT", 0)
+    monkeypatch.setattr(matrix_module, "RESIDENT", 0)
     monkeypatch.setattr(vectors_module, "_BLOCK", 7)
     assert store.vectors.search(space_id, "chunk", query, 12, method="numpy") == whole
 

@@ -128,6 +128,21 @@ async def test_what_is_added_while_an_index_run_goes_on_is_read_after_it(tmp_pat
     assert read_chunks(path) == 7
 
 
+async def test_adding_tells_of_copies(tmp_path: Path) -> None:
+    path = library(tmp_path, {})
+    (tmp_path / "more").mkdir()
+    for name in ("ship.md", "copy.md"):
+        (tmp_path / "more" / name).write_text("The ship Aurora left with salt.")
+    async with running(path, folder=tmp_path, size=(140, 40)) as (app, pilot):
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, AddDialog))
+        app.screen.query_one(Input).value = "more"
+        await pilot.press("enter")
+        await sees(pilot, "1 document added, 1 with the content of others")
+    with KnowledgeBase.open(path) as kb:
+        assert len(kb.status().documents) == 1
+
+
 async def test_a_read_only_file_can_be_asked_and_says_so(tmp_path: Path) -> None:
     path = library(tmp_path, indexed=True)
     with KnowledgeBase.open(path) as kb:

@@ -286,6 +286,8 @@ class MainScreen(Screen[None]):
             words = [f"{count(come, 'document')} added"]
             if report.unchanged:
                 words.append(f"{report.unchanged:,} unchanged")
+            for found, word in ((report.moved, "moved"), (report.copied, "with the content of others")):
+                words += [f"{len(found):,} {word}"] if found else []
             words += [f"{len(list_):,} {word}" for list_, word in _not_taken(report.skipped, report.failed)]
             first = next(iter((*report.failed, *report.skipped)), None)
             more = f"\n{plain(first[0])}: {plain(first[1])}" if first else ""

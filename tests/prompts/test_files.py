@@ -159,9 +159,26 @@ def test_files_of_a_person_are_read_from_their_folder(tmp_path: Path) -> None:
     assert loaded.hash == prompt("Ask {query}.", "query").hash
 
 
-def test_a_missing_file_is_an_error_and_no_default(tmp_path: Path) -> None:
-    with pytest.raises(PromptError, match="extraction_system"):
-        load("lightrag", "en", "extraction_system", tmp_path)
+def test_a_prompt_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PromptError, match="extraction_sytsem"):
+        load("lightrag", "en", "extraction_sytsem", tmp_path)
+
+
+def test_what_lies_in_the_persons_folder_is_never_left_out_in_silence(tmp_path: Path) -> None:
+    assert load("lightrag", "en", "fail_response", tmp_path) == load("lightrag", "en", "fail_response")
+    own = tmp_path / "lightrag" / "en" / "fail_response.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("---\ndescription: Mine.\ninputs:\n---\nI do not know.\n", "utf-8")
+    with pytest.raises(PromptError, match=r"line 6: the text must end with \[no-context\]"):
+        load("lightrag", "en", "fail_response", tmp_path)
+    own.unlink()
+    own.symlink_to(tmp_path / "gone.md")
+    with pytest.raises(PromptError, match="cannot be read"):
+        load("lightrag", "en", "fail_response", tmp_path)
+    own.unlink()
+    own.mkdir()
+    with pytest.raises(PromptError, match="cannot be read"):
+        load("lightrag", "en", "fail_response", tmp_path)
 
 
 def test_a_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Knowledge bases of every format, stored for later, and the program that stores the present one."""
