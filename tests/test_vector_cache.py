@@ -9,6 +9,7 @@ import pytest
 
 from localrag.engine.scripted import ScriptedEmbedder
 from localrag.engines import Engines
+from localrag.indexing import Note
 from localrag.kb import KnowledgeBase
 from localrag.settings import RetrievalSettings, Settings
 from localrag.store import matrix
@@ -56,3 +57,29 @@ def test_every_knowledge_base_has_a_cache_of_its_own(
                 pass
             assert kb.search(QUESTION).passages
     assert len(list(tmp_path.glob("cache/vectors/*"))) == 2
+
+
+def test_indexing_leaves_the_cache_ready(
+    tmp_path: Path, library: Path, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(matrix, "LEAST", 2)
+    with KnowledgeBase.create(tmp_path / "a.localrag", engines=engines) as kb:
+        kb.add([library])
+        notes = [event.text for event in kb.index() if isinstance(event, Note)]
+    assert notes == []
+    kinds = {file.name.split("-")[0] for file in tmp_path.glob("cache/vectors/*/*.vectors")}
+    assert "chunk" in kinds
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    tmp_path: Path, library: Path, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    monkeypatch.setenv("LOCALRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(matrix, "LEAST", 2)
+    with KnowledgeBase.create(tmp_path / "a.localrag", engines=engines) as kb:
+        kb.add([library])
+        notes = [event.text for event in kb.index() if isinstance(event, Note)]
+        assert "Searching will be slower" in notes[-1]
+        assert kb.search(QUESTION).passages

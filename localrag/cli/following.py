@@ -93,8 +93,11 @@ def sync_json(report: SyncReport) -> dict[str, Any]:
     return values
 
 
-def tell_sync(report: SyncReport, *, only_news: bool = False) -> None:
-    """Say what was found, and what is left for the person to decide. `only_news` is silent without any."""
+def tell_sync(report: SyncReport, *, before: SyncReport | None = None) -> None:
+    """Say what was found, and what is left for the person to decide.
+
+    With `before`, what was found in the round before, nothing is said again that was said then.
+    """
     changes = (
         *(("New", path) for path in report.added),
         *(("Moved", f"{old} to {new}") for new, old in report.moved),
@@ -106,13 +109,15 @@ def tell_sync(report: SyncReport, *, only_news: bool = False) -> None:
         output.say(f"{word}: {text}")
     if len(changes) > LISTED:
         output.say(f"And {output.number(len(changes) - LISTED, 'other change')}; --json lists all.")
-    if only_news and not changes:
+    news = before is None or _left(report) != _left(before)
+    if not (changes or news):
         return
     tell_failed(report.failed)
-    if not only_news:
+    if before is None:
         tell_skipped(report.skipped)
         for note in report.notes[:LISTED]:
             output.warn(note)
+    if news:
         _tell_left(report)
     output.say(_summary(report))
 
@@ -132,6 +137,11 @@ def tell_skipped(skipped: Iterable[tuple[str, str]]) -> None:
         output.say(f"Skipped {_some(paths)}: {reason}")
     if len(reasons) > LISTED:
         output.say(f"Skipped others for {len(reasons) - LISTED:,} other reasons; --json lists all.")
+
+
+def _left(report: SyncReport) -> tuple[object, ...]:
+    """What is not in order and stays so until the person does something."""
+    return (report.kept, report.closed, report.hidden, report.failed)
 
 
 def _tell_left(report: SyncReport) -> None:

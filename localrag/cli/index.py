@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +29,7 @@ from localrag.errors import Cancelled, NothingIndexed, UsageError
 
 if TYPE_CHECKING:
     from localrag.indexing import IndexEvent, IndexReport, Progress
-    from localrag.kb import KnowledgeBase
+    from localrag.kb import KnowledgeBase, SyncReport
     from localrag.watching import Watch
 
 
@@ -89,10 +88,13 @@ def index(invocation: Invocation, paths: tuple[Path, ...], watch: bool, poll: bo
 
 def _watch(kb: KnowledgeBase, stop: Stop, *, poll: bool) -> None:
     """Sync and read after every change. What changes while the model reads is put in without waiting."""
-    rounds = itertools.count()
+    before: SyncReport | None = None
 
     def bring_in() -> None:
-        tell_sync(sync_paths(kb, (), stop), only_news=next(rounds) > 0)
+        nonlocal before
+        report = sync_paths(kb, (), stop)
+        tell_sync(report, before=before)
+        before = report
 
     def work(watch: Watch) -> None:
         news = True

@@ -111,7 +111,11 @@ def _guarded(run: Callable[[], object], *, as_json: bool) -> int:
             return 1
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        output.show_error("OSError", _os_sentence(error), "", as_json=as_json)
+        if isinstance(error, FileNotFoundError) and not error.filename and _stands_nowhere():
+            sentence, hint = "The folder that this command runs in was deleted.", "Go to another folder."
+        else:
+            sentence, hint = _os_sentence(error), ""
+        output.show_error("OSError", sentence, hint, as_json=as_json)
         return 1
 
 
@@ -128,6 +132,15 @@ def _show_usage_error(error: click.ClickException, *, as_json: bool) -> int:
         hint = f"Usage: {error.ctx.command_path} --help tells more."
     output.show_error("UsageError", error.format_message(), hint, as_json=as_json)
     return error.exit_code
+
+
+def _stands_nowhere() -> bool:
+    """Whether the folder that the command runs in is gone."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _os_sentence(error: OSError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -124,13 +123,15 @@ def _watch(
     poll: bool,
 ) -> None:
     """Sync now and after every change."""
-    rounds = itertools.count()
+    before: SyncReport | None = None
 
     def work(watch: Watch) -> None:
-        first = next(rounds) == 0
+        nonlocal before
         # The first round keeps the patterns; later ones must not undo what another program set.
-        report = sync_paths(kb, paths, stop, patterns=patterns if first else None, options=options)
-        tell_sync(report, only_news=not first)
+        kept = patterns if before is None else None
+        report = sync_paths(kb, paths, stop, patterns=kept, options=options)
+        tell_sync(report, before=before)
+        before = report
 
     follow(kb, stop, work, poll=poll)
 

@@ -115,6 +115,8 @@ class _Run:
         if vectors is not None:
             yield from vectors.run("entity")
             yield from vectors.run("relation")
+            if problem := self._store.vectors.prepare():
+                yield Note(f"Searching will be slower than it could be. {problem}")
 
     def _vectors(self) -> tuple[VectorStage | None, Note | None]:
         """The vectors' stage, or why there is none: reading is worth it without vectors too.

@@ -74,6 +74,8 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 FULL, IOERR = 13, 10
 _BUSY, _LOCKED, _READONLY, _CORRUPT, _CANTOPEN, _NOTADB = 5, 6, 8, 11, 14, 26
+_WRITING = (778, 1034, 1290, 1546)
+"""Errors of SQLite that come from writing a file: WRITE, FSYNC, DIR_FSYNC, TRUNCATE."""
 IN_USE = (_BUSY, _LOCKED)
 """Another connection is at work."""
 
@@ -256,7 +258,8 @@ def translated(path: Path) -> Iterator[None]:
 
 def meaning(path: Path, error: sqlite3.Error) -> LocalragError | None:
     """What an error of SQLite means for a person; None where it is a mistake of the program."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    whole_code = getattr(error, "sqlite_errorcode", 0)
+    code = whole_code & 0xFF
     if code == IOERR and shutil.disk_usage(path.parent).free < ROOM:
         code = FULL
     if code in IN_USE:
@@ -273,6 +276,11 @@ def meaning(path: Path, error: sqlite3.Error) -> LocalragError | None:
         return KnowledgeBaseReadOnly(
             f"{path.name} cannot be opened here: its permissions or its folder's do not allow it.",
             "If another program was interrupted, copy the file and the -wal beside it to a folder of yours.",
+        )
+    if whole_code in _WRITING:
+        return KnowledgeBaseError(
+            f"{path.name} cannot be written to its disk ({error}). Everything saved before is still there.",
+            "See whether the disk is in order and takes files of this size; FAT takes none above 4 GB.",
         )
     if code in (_CORRUPT, IOERR):
         return damaged(path, error)

@@ -133,6 +133,17 @@ class Vectors(Spaces):
         found, near = nearest.candidates(blocks, wanted, limit)
         return nearest.ranked(found, near, wanted, limit)
 
+    def prepare(self) -> str:
+        """Bring what the next search needs up to date, so that a question does not wait for it.
+
+        Returns why the cache beside the file could not be written, for people; empty if it could.
+        """
+        space = self.active_space()
+        if space is not None:
+            for kind in OWNERS:
+                self._view(space.id, kind, None, None)
+        return self.cache.problem
+
     def _view(
         self, space_id: int, kind: VectorKind, only: Ids | None, method: Method | None
     ) -> matrix.MatrixView | None:

@@ -262,7 +262,12 @@ class Session:
             from localrag.kb import KnowledgeBase
 
             make = KnowledgeBase.create if create else KnowledgeBase.open
-            return make(self.path, settings=self._settings, engines=self._engines.get())
+            kb = make(self.path, settings=self._settings, engines=self._engines.get())
+            if name == "look":
+                # The others open the same file and would say the same.
+                for note in kb.notes:
+                    self._post(IndexNote(plain(note)))
+            return kb
 
         return Lane(name, acquire, lambda kb: kb.close())
 

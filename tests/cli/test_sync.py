@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from localrag.cli.following import tell_sync
+from localrag.kb import SyncReport
 from tests.cli.conftest import Run, Scripted, json_of, start
 
 PATIENCE = 60.0
@@ -245,3 +247,35 @@ def test_a_folder_that_was_renamed_is_not_only_to_be_deleted(run: Run, notes: Pa
     said = run("sync").stderr
     assert "If they lie elsewhere now, localrag add FOLDER finds them there" in said
     assert "3 moved" in run("add", "renamed").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: a folder in use can be deleted")
+@pytest.mark.parametrize(
+    "words", [("add", "."), ("add", "a.txt"), ("sync", "--unfollow", "x"), ("index", "x"), ("export", "x")]
+)
+def test_a_folder_that_is_gone_is_called_so(
+    run: Run, notes: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = notes.with_name("n.localrag")
+    left = notes.with_name("left")
+    left.mkdir()
+    monkeypatch.chdir(left)
+    left.rmdir()
+    said = run(*words, "--kb", kb, code=1).stderr
+    assert "The folder that this command runs in was deleted." in said
+    assert "Go to another folder." in said
+
+
+def test_a_watch_tells_once_what_is_kept_or_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    gone = SyncReport(kept=(("a.txt", "the folder is not there"),))
+    for report, before, said in (
+        (gone, SyncReport(unchanged=1), "1 document kept, since the folder is not there: a.txt."),
+        (gone, gone, ""),
+        (SyncReport(unchanged=1), gone, "1 unchanged"),
+        (SyncReport(unchanged=1), SyncReport(unchanged=1), ""),
+        (SyncReport(failed=(("b.txt", "It is binary."),)), SyncReport(), "b.txt: It is binary."),
+    ):
+        tell_sync(report, before=before)
+        told = capsys.readouterr().err
+        assert said in told
+        assert bool(told) == bool(said)

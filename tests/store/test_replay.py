@@ -122,7 +122,7 @@ def test_decisions_survive_the_deletion_of_documents_and_their_return(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     plans,
     decisions,

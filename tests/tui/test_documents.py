@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import time
 from dataclasses import replace
@@ -203,3 +204,11 @@ async def test_the_list_has_the_keys_of_lists(tmp_path: Path) -> None:
         assert table.cursor_row == 0
         await pilot.press("slash")
         assert main_screen(app).question.has_focus
+
+
+async def test_a_file_of_an_older_version_is_brought_up_to_date_and_said_so(tmp_path: Path) -> None:
+    stored = Path(__file__).parent.parent / "store" / "files" / "format-1.localrag.gz"
+    path = tmp_path / "old.localrag"
+    path.write_bytes(gzip.decompress(stored.read_bytes()))
+    async with running(path) as (_, pilot):
+        await sees(pilot, "format-1")
