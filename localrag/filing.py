@@ -122,7 +122,12 @@ def merge(
         )
     ensure_free(store.path)
     for source in sources:
-        if source.exists() and source.samefile(store.path):
+        if not source.exists():
+            raise KnowledgeBaseNotFound(
+                f"There is no knowledge base {source}. Nothing was joined in.",
+                "Name the file as it is called.",
+            )
+        if source.samefile(store.path):
             raise UsageError(
                 f"{source} is the knowledge base itself.", "Name the files to be joined into it."
             )
@@ -201,6 +206,8 @@ def _mended_in_place(path: Path, report: VerifyReport, on_step: OnStep) -> Repai
         # A column cannot be put back into a table; the rows have to go to new ones.
         if any(problem.startswith((_STRUCTURE, "The file lacks")) for problem in left):
             raise KnowledgeBaseError(f"{path.name} cannot be mended in place.")
+        # Derived too, and nothing tells noise in it from a vector.
+        store.vectors.cache.drop()
         said = (*store.notes, *done)
     return RepairReport(path, False, report.problems, said, tuple(lost), tuple(left))
 
@@ -225,6 +232,8 @@ def _salvaged(path: Path, output: Path, report: VerifyReport, on_step: OnStep) -
                 f"Nothing can be read of {path.name}.", "Use a copy of the file if you have one."
             )
         place(part, output)
+    if saved.torn:
+        done.insert(0, f"{saved.torn:,} documents lack passages; `localrag sync` reads their files again.")
     if saved.again:
         again = (
             f"{saved.again:,} passages whose records are lost are read again by the next `localrag index`."

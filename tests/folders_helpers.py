@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localrag.adding import add
+from localrag.adding import AddReport, add
 from localrag.folders.run import Options
 from localrag.folders.types import SyncReport
 from localrag.settings import ChunkingSettings
@@ -43,9 +43,9 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path.write_text(content, encoding="utf-8")
 
 
-def put_in(store: Store, *paths: Path, patterns: PatternChange | None = None) -> None:
+def put_in(store: Store, *paths: Path, patterns: PatternChange | None = None) -> AddReport:
     """Add paths."""
-    add(store, paths, CHUNKING, patterns=patterns)
+    return add(store, paths, CHUNKING, patterns=patterns)
 
 
 def run(store: Store, *paths: Path, patterns: PatternChange | None = None, **options: bool) -> SyncReport:

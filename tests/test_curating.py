@@ -199,7 +199,7 @@ def test_aliases_are_given_and_taken(kb: KnowledgeBase) -> None:
         kb.aliases.add("Marta Lind", "Bridge Builder")
     with pytest.raises(UsageError, match="an entity “Ida Lind” already"):
         kb.aliases.add("Marta Lind", "Ida Lind")
-    with pytest.raises(UsageError, match="“[^”]*” means “Marta Lind” already"):
+    with pytest.raises(UsageError, match=r"“[^”]*” means “Marta Lind” already"):
         kb.aliases.add("Ida Lind", "bridge builder")
     with pytest.raises(UsageError, match="no alias"):
         kb.aliases.remove("Ida Lind", "bridge builder")

@@ -37,6 +37,7 @@ from tests.store.helpers import (
     generation,
     logical_rows,
     session_of,
+    vector,
 )
 from tests.store.test_checks import BROKEN, break_it
 from tests.store.test_upgrading import FILES, unpack
@@ -194,6 +195,17 @@ MORE = {
     "UPDATE chunk_words_config SET v = 9 WHERE k = 'secure-delete'": "made anew",
     "DELETE FROM chunk_codes_docsize": "made anew",
     "UPDATE decisions SET arguments = '{\"key\": 7'": "damaged decision was taken out",
+    "INSERT INTO claims (chunk_id, subject_key, type, status, description) SELECT id, 'nobody', 'x', 'TRUE', "
+    "'' FROM chunks LIMIT 1; INSERT INTO claim_quotes SELECT id, 0, 2 FROM claims": "1 claims were about",
+    "INSERT INTO citations (message_id, number, label, kind, path, char_start, char_end, text) "
+    "SELECT id, 1, 'x', 'document', 'a.txt', 0, 4, 'Tove' FROM messages": "1 citations say now",
+    "INSERT INTO communities (level) VALUES (0); "
+    "INSERT INTO community_members SELECT 1, min(id) FROM entities; "
+    "INSERT INTO reports (community_id, made_from, made_at, title, summary) "
+    "VALUES (1, 'facts', '', '', 'a')": "1 reports of facts held a text",
+    "INSERT INTO generation_sources SELECT min(g.id), max(c.id) FROM generations g, chunks c": (
+        "1 passages were noted for calls"
+    ),
     "DROP TABLE citations": "table citations was made",
     "DROP INDEX chunks_state": "index chunks_state was made",
     "INSERT INTO chunk_words (chunk_words) VALUES ('delete-all')": "made anew",
@@ -336,6 +348,32 @@ def test_a_compact_file_that_was_cut_off_gives_what_its_first_part_holds(path: P
         assert store.chunks.count().total > 0
 
 
+def test_files_of_documents_that_lack_passages_are_read_again(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in ("a", "b"):
+        (texts / f"{name}.txt").write_text("\n\n".join(f"{name}: {line}" * 9 for line in LINES))
+    target = tmp_path / "target.localrag"
+    with KnowledgeBase.create(target) as kb:
+        kb.add([texts])
+        whole = kb.status().chunks.total
+    raw = sqlite3.connect(target)
+    (part,) = raw.execute("SELECT text FROM chunks WHERE document_id = 2 AND ordinal = 3").fetchone()
+    (root,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()
+    raw.close()
+    damage(target, lambda at: at == root)
+    report = filing.repair(target)
+    assert any("2 documents lack passages" in sentence for sentence in report.done), report
+    with KnowledgeBase.open(report.path) as kb:
+        assert kb.status().chunks.total < whole
+        kb.sync()
+        assert kb.status().chunks.total == whole
+    raw = sqlite3.connect(report.path)
+    assert raw.execute("SELECT count(*) FROM chunks WHERE text = ?", [part]).fetchone() == (1,)
+    raw.close()
+    assert filing.verify(report.path).ok
+
+
 def test_passages_whose_records_are_lost_are_read_again(path: Path) -> None:
     raw = sqlite3.connect(path)
     (root,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'mentions'").fetchone()
@@ -376,6 +414,61 @@ def test_tables_that_the_rest_of_the_list_held_are_told_as_lost(path: Path) -> N
     assert any(sentence.startswith("answers: ") for sentence in report.lost)
     with Store.open(report.path) as store:
         assert len(store.documents.list()) == 8
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "lost"),
+    [("chunks", "text", 0), ("chunks", "heading", 1), ("entities", "name", 0), ("decisions", "arguments", 0)],
+)
+def test_values_that_are_not_there(path: Path, table: str, column: str, lost: int) -> None:
+    """SQLite reads a row of another table, where two pages were swapped, as one that lacks columns."""
+
+    def make(before: str, after: str) -> None:
+        raw = sqlite3.connect(path)
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?", [before, after, table]
+        )
+        raw.commit()
+        raw.close()
+
+    make(f"{column} TEXT NOT NULL", f"{column} TEXT")
+    raw = sqlite3.connect(path)
+    raw.execute(f"UPDATE {table} SET {column} = NULL WHERE id = (SELECT min(id) FROM {table})")
+    raw.commit()
+    raw.close()
+    make(f"{column} TEXT", f"{column} TEXT NOT NULL")
+    assert not filing.verify(path).ok
+    report = filing.repair(path)
+    assert report.left == ()
+    with Store.open(report.path) as store:
+        assert store.chunks.count().total == 8 * len(LINES) - lost
+
+
+def test_the_cache_of_vectors_is_made_anew(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("localrag.store.matrix.LEAST", 8)
+
+    def found() -> list[int]:
+        with Store.open(path) as store:
+            space = store.vectors.active_space()
+            assert space is not None
+            return [hit.id for hit in store.vectors.search(space.id, "chunk", vector("q"), 10)]
+
+    wanted = found()
+    (cache,) = (tmp_path / "cache").rglob("*.vectors")
+    raw = sqlite3.connect(path)
+    (vec,) = raw.execute("SELECT vec FROM chunk_vectors WHERE chunk_id = ?", [wanted[0]]).fetchone()
+    raw.close()
+    data = bytearray(cache.read_bytes())
+    at = data.index(vec)
+    data[at : at + len(vec)] = bytes(len(vec))
+    cache.write_bytes(data)
+    assert found() != wanted, "a search does not look at every vector of the cache"
+    filing.repair(path)
+    assert found() == wanted
 
 
 def test_a_file_that_cannot_be_mended_in_place_stays_as_it_was(path: Path) -> None:
@@ -488,6 +581,14 @@ def test_merge_through_the_facade(path: Path, tmp_path: Path) -> None:
     assert filing.verify(target).ok
     for place in (path, target):
         assert not any(name.endswith(("-wal", "-shm")) for name in files_beside(place))
+
+
+def test_a_file_that_is_not_there_is_told_before_any_is_joined_in(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.localrag"
+    with KnowledgeBase.create(target) as kb:
+        with pytest.raises(KnowledgeBaseNotFound, match=r"missing\.localrag"):
+            kb.merge([path, tmp_path / "missing.localrag"])
+        assert not kb.status().documents
 
 
 def test_a_file_of_an_older_format_is_merged_and_stays_as_it_is(tmp_path: Path) -> None:

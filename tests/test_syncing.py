@@ -190,6 +190,25 @@ def test_rotated_logs_move_on() -> None:
         assert texts(store) == {"log.txt": text(4), "log.1.txt": text(3), "log.2.txt": text(2)}
 
 
+def test_a_file_that_gets_a_name_of_another_format_is_read_by_that() -> None:
+    with place() as (store, folder):
+        write(folder, {"a.txt": f"# Harbour\n\n{text(1)}\n"})
+        put_in(store, folder)
+        read_all(store)
+        (folder / "a.txt").rename(folder / "a.md")
+        assert run(store).moved == (("a.md", "a.txt"),)
+        (row,) = store.documents.list()
+        assert (row.media_type, row.title) == ("text/markdown", "Harbour")
+        assert {chunk.heading for chunk in store.chunks.of_document(row.id)} == {"Harbour"}
+        assert run(store).unchanged == 1
+        (folder / "a.md").rename(folder / "b.txt")
+        run(store)
+        (row,) = store.documents.list()
+        assert (row.media_type, row.title) == ("text/plain", "b")
+        assert {chunk.heading for chunk in store.chunks.of_document(row.id)} == {""}
+        assert store.check() == []
+
+
 def test_a_file_moved_to_another_folder_that_is_followed(tmp_path: Path) -> None:
     with place() as (store, folder):
         write(folder, {"a.txt": LONG, "b.txt": text(1)})
@@ -199,7 +218,7 @@ def test_a_file_moved_to_another_folder_that_is_followed(tmp_path: Path) -> None
         (folder / "a.txt").rename(tmp_path / "other/a.txt")
         # Named is only the folder that it left.
         report = run(store, folder)
-        assert report.moved == (("a.txt", "a.txt"),)
+        assert report.moved == ((f"{tmp_path}/other/a.txt", f"{folder}/a.txt"),)
         assert ids(store)["a.txt"] == known["a.txt"]
         assert store.documents.get(known["a.txt"]).root == str(tmp_path / "other")
 
@@ -340,6 +359,38 @@ def test_more_than_half_of_many_at_once_is_not_believed() -> None:
         write(folder, {"00.txt": text(0)})
         assert len(run(store).deleted) == 6
         assert len(texts(store)) == 6
+
+
+def test_another_drive_in_the_place_of_a_folder_deletes_nothing() -> None:
+    with place() as (store, folder):
+        write(folder, {"a.txt": text(1), "b.txt": text(2), "c.txt": text(3)})
+        put_in(store, folder)
+        for name in ("a.txt", "b.txt", "c.txt"):
+            (folder / name).unlink()
+        write(folder, {"other.txt": text(9)})
+        report = run(store)
+        assert (report.added, report.deleted) == (("other.txt",), ())
+        assert [path for path, _ in report.kept] == ["a.txt", "b.txt", "c.txt"]
+        assert len(texts(store)) == 4
+        # The right one is back: nothing has to be read again.
+        (folder / "other.txt").unlink()
+        write(folder, {"a.txt": text(1), "b.txt": text(2), "c.txt": text(3)})
+        report = run(store)
+        assert (report.unchanged, report.added, report.deleted) == (3, (), ("other.txt",))
+
+
+def test_all_documents_may_go_when_that_is_said_and_the_only_one_always() -> None:
+    with place() as (store, folder):
+        write(folder, {"a.txt": text(1)})
+        put_in(store, folder)
+        (folder / "a.txt").unlink()
+        write(folder, {"b.txt": text(2), "c.txt": text(3)})
+        assert run(store).deleted == ("a.txt",)
+        for name in ("b.txt", "c.txt"):
+            (folder / name).unlink()
+        write(folder, {"d.txt": text(4)})
+        assert run(store).deleted == ()
+        assert run(store, delete_missing=True).deleted == ("b.txt", "c.txt")
 
 
 def test_moving_many_at_once_is_no_deletion() -> None:
@@ -770,3 +821,17 @@ def test_the_model_reads_only_what_changed(
     status = empty_kb.status()
     assert status.coverage.read == status.coverage.total == status.vectors.chunks
     assert [row.path for row in empty_kb.followed()] == [str(library)]
+
+
+def test_places_with_the_same_path_in_two_folders_are_told_apart(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with place() as (store, _):
+        write(one, {"a.txt": text(1), "same.txt": text(2), "b.txt": text(3)})
+        write(two, {"same.txt": text(2), "z.txt": text(4)})
+        added = put_in(store, one, two)
+        assert [set(pair) for pair in added.copied] == [{f"{one}/same.txt", f"{two}/same.txt"}]
+        (one / "a.txt").rename(two / "a.txt")
+        (one / "b.txt").rename(two / "c.txt")
+        dry = run(store, dry_run=True)
+        assert dry.moved == run(store).moved
+        assert set(dry.moved) == {(f"{two}/a.txt", f"{one}/a.txt"), ("c.txt", "b.txt")}

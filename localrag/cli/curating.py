@@ -20,7 +20,7 @@ LISTED = 50
 
 limit_option = click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=1_000_000),
     default=LISTED,
     show_default=True,
     metavar="N",

@@ -14,14 +14,14 @@ from localrag.errors import DocumentError
 from localrag.folders.compare import Content, Plan, compare
 from localrag.folders.looking import Look, look
 from localrag.folders.scan import Scan, innermost, text_of
-from localrag.folders.storing import Stored, Storing
+from localrag.folders.storing import Stored, Storing, beside
 from localrag.folders.types import Absent, Known, Outcome, Seen, SyncEvent, SyncReport
 from localrag.settings import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place
 
 FEW = 10
-"""Up to so many documents a folder may lose more than half of them at once."""
+"""Up to so many documents a folder may lose more than half of them at once, but not all."""
 
 
 HALF = 0.5
@@ -132,6 +132,8 @@ class _Run:
     def _steps(self, plan: Plan, seen: Look, lost: Sequence[Known]) -> Iterator[Callable[[], list[Stored]]]:
         """What is to be done, one after the other; each step gives what became of its files."""
         yield partial(self._arrange, plan)
+        for document, place in plan.moved:
+            yield partial(self._reread, document, place)
         for content in plan.contents:
             yield partial(self._put, content)
         for file, reason in seen.unreadable.values():
@@ -163,7 +165,9 @@ class _Run:
             by_root.setdefault(self._root_of(document), []).append(document)
         for root, gone in by_root.items():
             total = sum(self._root_of(document) == root for document in self._known)
-            if total > FEW and 2 * len(gone) > total:
+            # All of them, with others in their place: another drive lies there now.
+            others = len(gone) == total > 1
+            if others or (total > FEW and 2 * len(gone) > total):
                 reason = f"{len(gone):,} of the {total:,} documents in {root} vanished at once"
                 self._kept += [(document, Absent("missing", reason)) for document in gone]
                 lost = [document for document in lost if document not in gone]
@@ -217,14 +221,22 @@ class _Run:
                     places, {id_: title for id_, title in titles.items() if title and id_ in places}
                 )
                 documents.note_times(plan.times)
-        told = [Stored(place.path, "moved", known.places[0].path) for known, place in plan.moved]
-        told += [Stored(place.path, "copied", self._first(plan, known).path) for known, place in plan.copied]
+        told = [beside(place, "moved", known.places[0]) for known, place in plan.moved]
+        told += [beside(place, "copied", self._first(plan, known)) for known, place in plan.copied]
         for file in plan.unchanged:
             if not file.wanted:
                 continue
             reason = self._failed.get(file.place.full)
             told.append(Stored(file.path, "unchanged" if reason is None else "failed", reason or ""))
         return told
+
+    def _reread(self, document: Known, place: Place) -> list[Stored]:
+        """A moved document whose new name is of another format, such as .md after .txt, is read by that."""
+        suffix = PurePosixPath(place.path.strip()).suffix.lower()
+        format_ = reading.MEDIA_TYPES.get(suffix, self._rows[document.id].media_type)
+        if format_ != self._rows[document.id].media_type and not self._options.dry_run:
+            self._storing.reread(document.id, place)
+        return []
 
     def _first(self, plan: Plan, known: Known) -> Place:
         return plan.places.get(known.id, known.places)[0]
@@ -244,8 +256,8 @@ class _Run:
         elif any(place.full == first.place.full for place in self._places[row.id]):
             told = Stored(first.path, "changed")
         else:
-            told = Stored(first.path, "moved", row.path, changed=True)
-        return [told, *(Stored(file.path, "copied", first.path) for file in others)]
+            told = beside(first, "moved", row, changed=True)
+        return [told, *(beside(file, "copied", first) for file in others)]
 
     def _fail(self, file: Seen, reason: str) -> list[Stored]:
         if not self._options.dry_run:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from localrag.documents import language, reading, recutting
+from localrag.documents.discovery import path_on_disk
 from localrag.documents.reading import Document
 from localrag.errors import DocumentError
 from localrag.folders.compare import Content
 from localrag.folders.types import Outcome, Seen
 from localrag.settings import ChunkingSettings
 from localrag.store.database import Store
-from localrag.store.followed_rows import Place
+from localrag.store.followed_rows import Place, full_path
 from localrag.store.rows import DocumentRow, NewChunk, NewDocument
 
 _EVIDENCE = 40
@@ -35,6 +36,15 @@ class Stored:
 
     changed: bool = False
     """Whether the text of a document that moved is another one too."""
+
+
+def beside(
+    file: Place | Seen, outcome: Outcome, other: Place | Seen | DocumentRow, *, changed: bool = False
+) -> Stored:
+    """What became of a file with regard to another place, both in full where their paths are the same."""
+    if file.path != other.path:
+        return Stored(file.path, outcome, other.path, changed)
+    return Stored(full_path(file.root, file.path), outcome, full_path(other.root, other.path), changed)
 
 
 class Storing:
@@ -59,6 +69,24 @@ class Storing:
             alike = [file for file in others if file.content == document.sha256]
             told = [self._further(document_id, file, document.sha256) for file in alike]
         return [done, *told]
+
+    def reread(self, document_id: int, place: Place) -> None:
+        """Read a document once more from its new first place, whose name says that it is of another format.
+
+        The bytes are the same, but headings, title and the cut may differ. What cannot be read, or has
+        changed meanwhile, is left to the next run.
+        """
+        try:
+            document = reading.read(path_on_disk(place.full))
+        except DocumentError:
+            return
+        with self._store.transaction():
+            known = self._store.documents.by_place(place.root, place.path)
+            if known is not None and (known.id, known.sha256) == (document_id, document.sha256):
+                chunks = self._cut(document, known)
+                self.chunks += self._store.documents.replace(
+                    document_id, _new(place, document, bool(chunks)), chunks
+                )
 
     def fail(self, file: Seen, reason: str) -> Stored:
         """Note that a file could not be read."""
@@ -99,7 +127,7 @@ class Storing:
         if known.status == "failed":
             return Stored(file.path, "added"), known.id
         if (known.root, known.path) != (file.root, file.path) and planned is not None:
-            return Stored(file.path, "moved", known.path, changed=True), known.id
+            return beside(file, "moved", known, changed=True), known.id
         return Stored(file.path, "changed"), known.id
 
     def _target(self, planned: int | None, file: Seen) -> DocumentRow | None:
@@ -128,7 +156,7 @@ class Storing:
         if owner is not None:
             documents.delete(owner.id)
         documents.add_place(document_id, file.place)
-        return Stored(file.path, "copied", row.path)
+        return beside(file, "copied", row)
 
     def _cut(self, document: Document, known: DocumentRow | None) -> list[NewChunk]:
         """Cut a text so that as many of the known chunks as possible stay."""
@@ -150,7 +178,7 @@ class Storing:
         ]
 
 
-def _new(file: Seen, document: Document, has_chunks: bool) -> NewDocument:
+def _new(file: Seen | Place, document: Document, has_chunks: bool) -> NewDocument:
     return NewDocument(
         path=file.path,
         root=file.root,

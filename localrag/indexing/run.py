@@ -113,6 +113,9 @@ class _Run:
         if pending:
             yield from self._reading(len(pending), sum(tokens for _, tokens in pending))
         if vectors is not None:
+            if pending and not vectors.given_up:
+                # Also those of what another program, or a watch, put in meanwhile.
+                yield from vectors.run("chunk")
             yield from vectors.run("entity")
             yield from vectors.run("relation")
             if problem := self._store.vectors.prepare():

@@ -62,7 +62,7 @@ def _problems(
             found += check()
         except KnowledgeBaseError as error:
             found.append(f"The {label} cannot be looked at: {error.message}")
-        except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
+        except (sqlite3.Error, AttributeError, TypeError, ValueError, OverflowError) as error:
             # Values of a kind that no program of ours writes.
             found.append(f"The {label} cannot be looked at: {error}.")
         if cancel is not None and cancel.is_set():

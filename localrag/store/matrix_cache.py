@@ -318,6 +318,9 @@ def _write(file: BinaryIO, key: CacheKey, after: int, blocks: Iterable[Rows], ma
     file.write(_PREFIX.pack(_MAGIC, len(text), hashlib.sha256(text).digest()) + text)
     file.seek(_HEADER - _MARK.size)
     file.write(_MARK.pack(mark))
+    # A file that has its name but not all of its bytes after a power failure would find too little for ever.
+    file.flush()
+    os.fsync(file.fileno())
     return header.last
 
 

@@ -39,7 +39,8 @@ def mend(session: Session, fulltext: FullText, on_step: OnStep | None = None) ->
                     on_step(label)
                 step()
             session.touch()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except (sqlite3.Error, AttributeError, TypeError, ValueError, OverflowError) as error:
+        # SQLite's own, or values of a kind that no program of ours writes, such as none where one must be.
         raise damaged(session.path, error) from error
     return work.done, work.lost
 
@@ -203,12 +204,20 @@ class _Mending:
             "DELETE FROM claims WHERE NOT EXISTS (SELECT 1 FROM claim_quotes WHERE claim_id = claims.id)"
         )
         self._say(count, "{} claims had no quote.", lost=True)
+        count = session.run(
+            "DELETE FROM claims WHERE NOT EXISTS "
+            "(SELECT 1 FROM mentions m WHERE m.chunk_id = claims.chunk_id AND m.key = subject_key) OR "
+            "(object_key <> '' AND NOT EXISTS "
+            "(SELECT 1 FROM mentions m WHERE m.chunk_id = claims.chunk_id AND m.key = object_key))"
+        )
+        self._say(count, "{} claims were about something that their passage does not mention.", lost=True)
 
     def _citations(self) -> None:
         session = self._session
         count = session.run(
             "UPDATE citations SET gone = 1, text = '', document_id = NULL, chunk_id = NULL, "
-            "label = CASE kind WHEN 'document' THEN label ELSE '' END WHERE (gone = 1 AND text <> '') OR "
+            "label = CASE kind WHEN 'document' THEN label ELSE '' END WHERE (text <> '' "
+            "AND (gone = 1 OR chunk_id IS NULL)) OR "
             "(gone = 0 AND chunk_id IS NOT NULL AND kind = 'document' AND EXISTS (SELECT 1 FROM documents d "
             "WHERE d.id = document_id "
             "AND substr(d.text, char_start + 1, char_end - char_start) <> citations.text))"
@@ -218,6 +227,12 @@ class _Mending:
             session.run(
                 f"DELETE FROM report_sources WHERE kind = '{kind}' AND row_id NOT IN (SELECT id FROM {table})"
             )
+        count = session.run(
+            "UPDATE reports SET title = '', summary = '', rating_reason = '', findings = '[]', "
+            "generation_id = NULL WHERE made_from = 'facts' AND "
+            "(title || summary || rating_reason <> '' OR findings <> '[]' OR generation_id IS NOT NULL)"
+        )
+        self._say(count, "{} reports of facts held a text, which went.")
         session.run(
             "DELETE FROM communities WHERE NOT EXISTS "
             "(SELECT 1 FROM community_members WHERE community_id = communities.id)"
@@ -232,6 +247,11 @@ class _Mending:
         ]
         session.run(f"DELETE FROM prompts WHERE hash {_IN}", [listed(wrong)])
         self._say(len(wrong), "{} prompts were not the text that was sent.", lost=True)
+        count = session.run(
+            "DELETE FROM generation_sources WHERE EXISTS "
+            "(SELECT 1 FROM generations g WHERE g.id = generation_id AND g.chunk_id IS NOT NULL)"
+        )
+        self._say(count, "{} passages were noted for calls of the model that another passage was read by.")
         stored = " + ".join(
             f"(SELECT count(*) FROM {table} WHERE generation_id = generations.id)"
             for table in ("mentions", "relation_mentions", "claims", "rejects")

@@ -47,6 +47,9 @@ class Salvage:
     spared: dict[str, list[int]] = field(default_factory=dict)
     """Ids of rows that were saved without their long text, by table."""
 
+    torn: int = 0
+    """Documents that lack passages, so that their files have to be read again."""
+
     again: int = 0
     """Passages that wait to be read again, because what was read in them is lost."""
 
@@ -81,6 +84,7 @@ def save_rows(damaged: Path, session: Session) -> Salvage:
                     elif not complete:
                         found.lost[table] = 1
                 _complete_texts(session, found)
+                _cut_again(session, found)
                 _read_again(session, found)
                 _take_identity(source, session)
         finally:
@@ -128,10 +132,10 @@ def _save_table(source: sqlite3.Connection, session: Session, table: str, found:
     reader = _Reader(source, table, shared)
     saved = 0
     for row in reader.rows():
-        values = _with_text(session, shared, row) if table == "chunks" else row
         try:
+            values = _with_text(session, shared, row) if table == "chunks" else row
             stored = session.run(sql, values)
-        except (sqlite3.Error, OverflowError):
+        except (sqlite3.Error, OverflowError, TypeError):
             # A value of the wrong kind.
             stored = 0
         saved += stored
@@ -264,6 +268,18 @@ def _take_identity(source: sqlite3.Connection, session: Session) -> None:
         for name, number in source.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
             if name in TABLES and isinstance(number, int):
                 session.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [number, name])
+
+
+def _cut_again(session: Session, found: Salvage) -> None:
+    """Have the files of documents that lack passages taken for changed ones; `sync` cuts them again then."""
+    if "chunks" in found.lost:
+        found.torn = session.run(
+            "UPDATE documents AS d SET sha256 = '', size = 0, mtime = 0 "
+            "WHERE status IN ('waiting', 'indexed') AND trim(text, char(9, 10, 13, 32)) <> '' "
+            "AND (SELECT count(*) = 0 OR min(ordinal) > 0 "
+            "OR max(ordinal) >= count(*) OR max(char_end) < length(rtrim(d.text, char(9, 10, 13, 32))) "
+            "FROM chunks WHERE document_id = d.id)"
+        )
 
 
 def _read_again(session: Session, found: Salvage) -> None:

@@ -161,3 +161,9 @@ def test_the_log_of_aliases(run: Run, read_kb: Path) -> None:
 def test_no_entities_yet(run: Run, folder: Path) -> None:
     run("init", "n")
     assert "There are no entities; localrag index finds them." in run("entities", "list").stderr
+
+
+@pytest.mark.parametrize("what", ["entities", "relations", "aliases"])
+def test_a_limit_beyond_all_numbers(run: Run, read_kb: Path, what: str) -> None:
+    assert "range" in run(what, "list", "--limit", "9" * 30, code=2).stderr
+    assert "range" in run(what, "list", "--limit", str(2**63 - 1), code=2).stderr

@@ -243,3 +243,20 @@ def test_an_embedding_model_that_was_named_and_is_not_there_is_told(waiting: Kno
     ):
         list(kb.index())
     assert waiting.status().coverage.read == 0
+
+
+def test_what_is_put_in_while_the_model_reads_gets_its_vectors_too(
+    waiting: KnowledgeBase, library: Path
+) -> None:
+    engines = Engines(Settings(), reader(), ScriptedEmbedder())
+    with KnowledgeBase.open(waiting.path, engines=engines) as opened:
+        put_in = False
+        for event in opened.index():
+            if isinstance(event, ChunkRead) and not put_in:
+                put_in = True
+                (library / "new.txt").write_text("Olga Ness painted the Halden Bridge green.")
+                waiting.add([library])
+        status = opened.status()
+    assert put_in
+    assert (status.coverage.read, status.coverage.total) == (5, 5)
+    assert status.vectors.chunks == 5

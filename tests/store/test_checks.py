@@ -54,13 +54,13 @@ def raw(filled: Path) -> Iterator[sqlite3.Connection]:
 
 
 def break_it(connection: sqlite3.Connection, sql: str) -> None:
-    """Run a statement that no program of ours would run."""
+    """Run statements that no program of ours would run."""
     guards = connection.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE '%_kept'").fetchall()
     for name, _ in guards:
         connection.execute(f"DROP TRIGGER {name}")
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("PRAGMA ignore_check_constraints = ON")
-    connection.execute(sql)
+    connection.executescript(sql)
     for _, guard in guards:
         connection.execute(guard)
 
@@ -152,6 +152,17 @@ def test_full_text_that_says_something_else_is_found(filled: Path, raw: sqlite3.
     assert problems(filled) == [
         "Full text (chunk_words): 1 of 5 rows that were compared are not what their passage says."
     ]
+
+
+def test_rows_are_compared_while_there_is_time(
+    filled: Path, raw: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw.execute("UPDATE chunks SET text = replace(text, 'light', 'night')")
+    raw.execute("UPDATE documents SET text = replace(text, 'light', 'night')")
+    raw.close()
+    assert problems(filled)
+    monkeypatch.setattr(check_text, "SECONDS", -1.0)
+    assert problems(filled) == []
 
 
 def test_large_files_are_sampled_evenly(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,30 @@ def test_only_its_owner_can_read_it_and_it_holds_no_text(store: Store, cache: Pa
         assert text not in str(file.relative_to(cache)).encode()
 
 
+def test_the_disk_has_a_file_before_it_gets_its_name(
+    store: Store, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power failure could leave a file of the right length with zeros for vectors."""
+    put(store, names("a"))
+    synced: dict[int, bytes] = {}
+    named: list[tuple[int, bytes]] = []
+    real_sync, real_replace = os.fsync, os.replace
+
+    def sync(number: int) -> None:
+        synced[os.fstat(number).st_ino] = os.pread(number, os.fstat(number).st_size, 0)
+        real_sync(number)
+
+    def replace(source: str, target: Path) -> None:
+        named.append((os.stat(source).st_ino, Path(source).read_bytes()))
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
+    found(store)
+    assert len(named) == 1
+    assert [(inode, synced.get(inode)) for inode, _ in named] == named
+
+
 def test_few_vectors_need_no_cache(store: Store, cache: Path) -> None:
     put(store, names("a", 7))
     assert found(store) == truth(store)

@@ -138,12 +138,23 @@ def test_a_second_writer_is_told_and_readers_are_not_blocked(path: Path) -> None
         assert len(first.documents.list()) == 3
 
 
-def test_errors_keep_their_meaning(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
+        (1, "damaged or its disk fails"),  # reading
+        (3, "cannot be written to its disk .* saved before is still there"),  # writing: a file too large
+        (4, "cannot be written to its disk"),  # having the disk write it down
+    ],
+)
+def test_errors_of_the_disk_keep_their_meaning(path: Path, kind: int, meant: str) -> None:
     error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = 10 | (3 << 8)
+    error.sqlite_errorcode = 10 | (kind << 8)
     path.touch()
-    with pytest.raises(KnowledgeBaseError, match="damaged or its disk fails"), translated(path):
+    with pytest.raises(KnowledgeBaseError, match=meant), translated(path):
         raise error
+
+
+def test_mistakes_of_the_program_stay_as_they_are(path: Path) -> None:
     with pytest.raises(sqlite3.IntegrityError), translated(path):
         raise sqlite3.IntegrityError("a mistake of the program")
 
