@@ -17,7 +17,7 @@ from localrag.settings import ModelSettings, Settings
 from localrag.store.database import Store
 from tests.conftest import write_library
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.model, pytest.mark.timeout(600)]
 
 OLD, NEW = "multilingual-e5-small", "all-minilm-l6-v2"
 

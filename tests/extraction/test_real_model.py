@@ -35,7 +35,10 @@ def small() -> Iterator[WorkerModel]:
     worker.close()
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    "profile",
+    [pytest.param(name, marks=() if name == "compact" else pytest.mark.slow) for name in PROFILES],
+)
 def test_a_small_model_reads_with_every_profile(small: WorkerModel, profile: str) -> None:
     usual = ExtractionSettings(profile=profile, max_entities=4, max_relations=2, max_tokens=250)
     readers = [Extractor(usual), Extractor(replace(usual, **OWN))]  # type: ignore[arg-type]

@@ -96,7 +96,7 @@ def check_deletion(plan: Plans, made: list[Decision], gone: int) -> None:
         assert view(store) == both
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(plans, decisions, st.lists(st.integers(0, 9), max_size=4), st.tuples(INDICES, readings()), INDICES)
 def test_all_taken_back_is_as_if_nothing_had_been_decided(
     plan: Plans, made: list[Decision], order: list[int], again: tuple[int, Said], gone: int
@@ -104,7 +104,7 @@ def test_all_taken_back_is_as_if_nothing_had_been_decided(
     check_undoing(plan, made, order, again, gone)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(plans, decisions, st.integers(0, 6), st.integers(0, 6))
 def test_it_does_not_matter_whether_a_decision_or_a_document_comes_first(
     plan: Plans, made: list[Decision], early: int, undone: int
@@ -112,7 +112,7 @@ def test_it_does_not_matter_whether_a_decision_or_a_document_comes_first(
     check_replay(plan, made, early, undone)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(plans, decisions, INDICES)
 def test_decisions_survive_the_deletion_of_documents_and_their_return(
     plan: Plans, made: list[Decision], gone: int
