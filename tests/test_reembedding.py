@@ -37,6 +37,7 @@ from localrag.settings import ModelSettings, Settings
 from localrag.store.database import Store
 from localrag.store.space_rows import SpaceProgress
 from tests.conftest import Stopper, reader
+from tests.examples import examples
 from tests.indexing.helpers import report_of as index_report
 from tests.store.helpers import add_lines, entity, generation, logical_rows, quick_store, reading, relation
 
@@ -591,7 +592,7 @@ def test_a_file_that_cannot_be_written_is_told_at_once(path: Path) -> None:
 Step = tuple[str, int]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(("add", "delete", "record", "batch", "index", "again")), st.integers(0, 5)),

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localrag.store.database import Store
+from tests.examples import examples
 from tests.folders_helpers import mentions, place, places, put_in, read_all, run, text, texts, write
 
 NAMES = st.sampled_from(("a.txt", "b.txt", "c.md", "sub/a.txt", "sub/deep/d.txt", "other/e.md"))
@@ -162,7 +163,7 @@ def follow(store: Store) -> None:
     assert run(store).added == ()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)
 def test_any_changes_end_as_a_fresh_start_would(plan: list[tuple[str, str, str | int | None]]) -> None:
     check(plan)

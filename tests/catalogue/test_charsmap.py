@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from localrag.catalogue.charsmap import build_charsmap, look_up, unpack_charsmap
 from localrag.errors import ModelInvalid
+from tests.examples import examples
 
 CHARACTER = st.characters(min_codepoint=1, codec="utf-8")
 TABLE = st.dictionaries(CHARACTER, st.text(CHARACTER, max_size=4), min_size=1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(table=TABLE, others=st.lists(CHARACTER, max_size=40))
 def test_every_key_is_found_and_nothing_else(table: dict[str, str], others: list[str]) -> None:
     units, texts = unpack_charsmap(build_charsmap(table))
@@ -21,7 +22,7 @@ def test_every_key_is_found_and_nothing_else(table: dict[str, str], others: list
         assert look_up(units, texts, character) == table.get(character)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(table=TABLE)
 def test_layout(table: dict[str, str]) -> None:
     packed = build_charsmap(table)

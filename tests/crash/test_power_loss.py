@@ -24,6 +24,7 @@ from localrag.errors import KnowledgeBaseNotFound, NotAKnowledgeBase
 from localrag.store import Store
 from tests.crash.disk import Disk, Operation, read_record
 from tests.crash.workload import NAME, TOLD, state_of
+from tests.examples import examples
 from tests.store.helpers import files_beside
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="not here: a library loaded before others")
@@ -142,7 +143,7 @@ def test_the_workload_folds_the_log_in_often_and_starts_it_anew(run: Run) -> Non
     assert len(main) >= 5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(MOMENTS, SEEDS)
 def test_power_fails(run: Run, moment: int, seed: int) -> None:
     lose_power(run, moment % (len(run.operations) + 1), seed)

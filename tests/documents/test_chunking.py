@@ -14,6 +14,7 @@ from localrag.documents.clusters import JOINER, clings
 from localrag.documents.reading import Heading, markdown_headings
 from localrag.errors import SettingsError
 from tests.documents.texts import prose, texts, without_space
+from tests.examples import examples
 
 SENTENCE = "The keeper wrote down the wind and the weather of the day. "
 CHINESE = "看守人每天把风和天气写在本子上。"
@@ -23,7 +24,7 @@ def cut(text: str, size: int = 320, overlap: int = 32) -> list[ChunkSpan]:
     return chunk(text, list(markdown_headings(text)), size, overlap)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts, st.integers(16, 80), st.integers(0, 8))
 def test_chunks_hold_all_text_within_their_limits(text: str, size: int, overlap: int) -> None:
     spans = cut(text, size, overlap)
@@ -46,7 +47,7 @@ def test_a_family_that_fills_most_of_a_part_stays_together() -> None:
     assert any("👨\u200d👩\u200d👧" in text[span.start : span.end] for span in cut(text, 16, 0))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(prose, st.integers(16, 60))
 def test_no_cut_parts_a_cluster(text: str, size: int) -> None:
     for span in cut(text, size, 0):
@@ -56,7 +57,7 @@ def test_no_cut_parts_a_cluster(text: str, size: int) -> None:
                 assert text[offset - 1] != JOINER
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     texts,
     st.lists(st.builds(Heading, st.integers(-5, 400), st.integers(1, 6), st.text(min_size=1, max_size=20))),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from localrag.documents.decoding import decode
 from localrag.errors import DocumentError
 from tests.corpus.make import CHINESE, ENGLISH, TRADITIONAL
+from tests.examples import examples
 
 RUSSIAN = "Лодка стояла у старого причала, и никто не помнил, кому она принадлежит.\n"
 JAPANESE = "灯台の近くに小さな家がありました。カメラは見つかりました。\n"
@@ -133,7 +134,7 @@ def test_text_that_begins_like_a_signature_is_text(start: str) -> None:
     assert decode(start.encode()).text == start
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_well_formed_text_or_refused(data: bytes) -> None:
     try:
@@ -146,7 +147,7 @@ def test_any_bytes_are_well_formed_text_or_refused(data: bytes) -> None:
     assert decoded.replaced == decoded.text.count("\ufffd")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=200))
 def test_utf8_comes_back_as_it_was(text: str) -> None:
     assert decode(b"\xef\xbb\xbf" + text.encode()).text == text

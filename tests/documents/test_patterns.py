@@ -17,6 +17,7 @@ from localrag.documents.discovery import discover
 from localrag.documents.ignoring import IgnoreLine, parse
 from localrag.documents.patterns import LARGEST, Patterns, Rules
 from localrag.errors import UsageError
+from tests.examples import examples
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -169,7 +170,7 @@ IGNORES = st.dictionaries(st.sampled_from(("", "a", "b", "a/b")), st.lists(LINES
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="not here: git to compare with")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(FILES, IGNORES)
 def test_git_leaves_out_the_same_files(files: list[list[str]], ignores: dict[str, list[str]]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -13,6 +13,7 @@ from localrag.documents import tokens
 from localrag.documents.chunking import SLACK, ChunkSpan, chunk
 from localrag.documents.reading import Heading, markdown_headings
 from localrag.documents.recutting import LEAST, SPARED, recut, shared
+from tests.examples import examples
 
 WORDS = ("harbour", "bridge", "mill", "river", "letter", "museum", "engineer", "workshop", "poet", "canal")
 SIZE, OVERLAP = 80, 10
@@ -136,7 +137,7 @@ REPEATED = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(REPEATED, REPEATED, st.integers(0, 60), st.integers(0, 60), st.sampled_from((" ", "\n\n", "")))
 def test_any_text_is_cut_whole(one: list[str], other: list[str], cut: int, drop: int, gap: str) -> None:
     """Also where the same sentences come again and again."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from localrag.documents import sentences
 from localrag.documents.clusters import clings
 from tests.documents.texts import texts, without_space
+from tests.examples import examples
 
 
 def pieces(text: str) -> list[str]:
@@ -136,7 +137,7 @@ def test_nothing_has_no_sentences(text: str) -> None:
     assert sentences.split(text) == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts)
 def test_spans_cover_all_text_in_order(text: str) -> None:
     spans = sentences.split(text)
@@ -150,7 +151,7 @@ def test_spans_cover_all_text_in_order(text: str) -> None:
     assert spans == sentences.split(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts)
 def test_no_cut_parts_a_mark_from_its_letter(text: str) -> None:
     for start, _ in sentences.split(text):

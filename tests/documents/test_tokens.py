@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localrag.documents import tokens
+from tests.examples import examples
 
 COUNTED = [
     (
@@ -41,7 +42,7 @@ def test_nothing_costs_nothing() -> None:
     assert tokens.estimate("x") >= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=200))
 def test_pieces_cover_the_text(text: str) -> None:
     ends = [end for end, _ in tokens.pieces(text)]
@@ -52,7 +53,7 @@ def test_pieces_cover_the_text(text: str) -> None:
     assert tokens.estimate(text) == tokens.estimate(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=100))
 def test_no_estimate_is_beyond_all_bounds(text: str) -> None:
     assert tokens.estimate(text) <= 5 * len(text) + 1

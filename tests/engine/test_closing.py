@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from localrag.engine.json_bounds import INTEGER, ITEMS, KEY, KEYS, NUMBER, STRING, bounded
 from localrag.engine.programs import JsonSchema
 from tests.engine.desk import Desk, chance
+from tests.examples import examples
 
 Schema = dict[str, Any]
 
@@ -122,7 +123,7 @@ def _check_object(schema: Schema, value: dict[str, Any]) -> None:
             check(schema["additionalProperties"], item)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(schema=SCHEMAS, budget=st.integers(1, 120), seed=st.integers(0, 10**6))
 def test_whatever_the_schema_and_the_budget_the_json_is_valid(
     desk: Desk, schema: Schema, budget: int, seed: int

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from localrag.engine.gguf import GgufInfo, inspect
 from localrag.errors import ModelInvalid, ModelNotFound
+from tests.examples import examples
 
 Fill = Callable[[gguf.GGUFWriter], None]
 
@@ -298,7 +299,7 @@ def test_a_large_vocabulary_is_passed_over_quickly(tmp_path: Path) -> None:
     assert info.vocabulary == 250_000
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_a_damaged_file_is_refused_or_read_but_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localrag.engine.prefixes import SHORTEST, PrefixStore, PrefixTable, file_sample
+from tests.examples import examples
 
 TOKENS = tuple(range(100))
 STATE = os.urandom(5000)
@@ -43,7 +44,7 @@ def test_other_tokens_or_another_model_find_nothing(tmp_path: Path) -> None:
     assert PrefixStore(tmp_path, "model b").load(TOKENS) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(place=st.integers(0, 10_000), change=st.integers(1, 255), cut=st.integers(0, 10_000))
 def test_a_damaged_file_is_removed_and_never_used(
     tmp_path_factory: pytest.TempPathFactory, place: int, change: int, cut: int

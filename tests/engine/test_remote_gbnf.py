@@ -26,6 +26,7 @@ from localrag.errors import ConstraintError
 from localrag.extraction.delimiters import Delimiters
 from localrag.extraction.program import Limits, Shape, records_program
 from tests.engine.remote_servers import from_gbnf, throw
+from tests.examples import examples
 
 NAMES = ("Marta Lind", 'The "Orla" \\ river', "Halden", "灯塔", "C/O [Dept]", "O'Neill - Sons")
 
@@ -182,7 +183,7 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\(x..|.)", meant, text, flags=re.DOTALL)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5, unique=True))
 def test_any_literal_survives(options: list[str]) -> None:
     step = driver_for(Choice(tuple(options))).first()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from localrag.extraction.candidates import Candidate, find_candidates
 from localrag.extraction.spans import MAX_NAME, clean, locate, one_line, writable
 from localrag.graph.names import fold
+from tests.examples import examples
 
 ENGLISH = (
     "In 1931 Marta Lind of the Royal Society of Granite built the Halden Bridge. Yesterday Lind's daughter "
@@ -207,7 +208,7 @@ _PIECES = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(st.one_of(_PIECES, st.characters()), max_size=40).map("".join))
 def test_no_text_breaks_the_promises(text: str) -> None:
     found = find_candidates(text, 50)

@@ -15,6 +15,7 @@ from localrag.errors import PromptError, SettingsError
 from localrag.extraction.extractor import Extractor, keywords
 from localrag.graph.names import fold
 from localrag.settings import ExtractionSettings
+from tests.examples import examples
 from tests.extraction.support import chunk, generation
 
 TEXT = "Marta Lind built the Halden Bridge in 1931. Ida Lind painted the bridge for the Kvern Works."
@@ -217,7 +218,7 @@ def test_an_engine_that_obeys_the_program_has_nothing_rejected(text: str, langua
     assert all(entity.start >= 0 for entity in reading.entities)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.sampled_from(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from localrag.engine.scripted import ScriptedModel
 from localrag.retrieval.context import Context, build_context, without_overlap
 from localrag.retrieval.types import Coverage, EntityHit, Passage, RelationHit, Retrieved
+from tests.examples import examples
 
 COUNT = ScriptedModel().count
 
@@ -168,7 +169,7 @@ def test_hostile_text_stays_inside_its_item(text: str) -> None:
     assert data["entities"][0]["description"] == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.text(min_size=1, max_size=400).filter(str.strip), max_size=6),
     st.integers(0, 8),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from localrag.store import Store
 from localrag.store.rows import Reject
+from tests.examples import examples
 from tests.store.helpers import (
     add,
     chunks_of,
@@ -82,7 +83,7 @@ def differences(one: Rows, other: Rows) -> dict[str, tuple[list[Any], list[Any]]
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(worlds())
 def test_deleting_is_as_if_it_had_never_been_added(world: World) -> None:
     check_world(world)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from localrag.store import Store
 from localrag.store.curation_rows import AddTag, DocumentRef
 from localrag.store.filters import Filter, Ids
+from tests.examples import examples
 from tests.store.helpers import (
     chunks_of,
     document,
@@ -186,7 +187,7 @@ def test_it_holds_before_the_best_are_taken(store: Store) -> None:
     assert [hit.id for hit in store.fulltext.search("→", 5, ids)] == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(

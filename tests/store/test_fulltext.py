@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from localrag.store import Store
 from localrag.store.terms import MAX_TERMS, codes_of, fold, terms_of, words_of
+from tests.examples import examples
 from tests.store.helpers import add, add_lines, chunks_of, document, logical_rows, session_of
 
 LINES = (
@@ -169,7 +170,9 @@ def test_no_query_raises(library: Store, query: str) -> None:
     assert library.check() == []
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.text(st.characters(), max_size=30) | st.text("\"*()^:-+{}'AND OR知ก. c", max_size=20))
 def test_no_random_query_raises(library: Store, query: str) -> None:
     hits = library.fulltext.search(query, 5)
@@ -183,7 +186,9 @@ def test_a_query_of_20000_characters_is_answered(library: Store, unit: str) -> N
     assert time.monotonic() - started < 3
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=25))
 def test_a_text_is_found_by_itself(store: Store, text: str) -> None:
     """Whatever the index takes as a term, the question must give as one."""

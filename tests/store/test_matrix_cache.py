@@ -21,6 +21,7 @@ from localrag.store.matrix_cache import MatrixCache, Segment
 from localrag.store.removals import Removals, keys_of
 from localrag.store.sqlite import sqlite3
 from localrag.store.vectors import Method
+from tests.examples import examples
 from tests.store.helpers import SPACE, add_lines, embed_missing, session_of, vector
 
 PLAIN: Method = "sqlite-vec" if capabilities().vec_version else "numpy"
@@ -493,7 +494,9 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(STEPS, st.integers(1, 6), st.integers(0, 2**31))
 def test_any_course_of_changes_gives_what_the_file_gives(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], distinct: int, seed: int

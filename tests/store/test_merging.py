@@ -22,6 +22,7 @@ from localrag.store.report_rows import NewClaim
 from localrag.store.rows import NewChunk, Reject
 from localrag.store.sqlite import sqlite3
 from localrag.store.talk_rows import NewCitation
+from tests.examples import examples
 from tests.store.curation import PATHS, TEXTS, Said, decisions, readings, view
 from tests.store.helpers import (
     SPACE,
@@ -101,7 +102,7 @@ def fill(
         store.decisions.add(decision)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(plans, st.integers(0, len(PATHS)), decisions, decisions, st.booleans())
 def test_merging_is_as_if_all_had_been_put_into_one_file(
     plan: list[tuple[Said, Said]], cut: int, first: list[Decision], second: list[Decision], embedded: bool

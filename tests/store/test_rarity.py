@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from localrag.bench.store_data import Data
 from localrag.store import Store, rarity
 from localrag.store.terms import fold, terms_of
+from tests.examples import examples
 from tests.store.helpers import add_lines, quick_store, session_of
 
 
@@ -111,7 +112,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=8),
     st.one_of(st.lists(WORDS, max_size=8).map(" ".join), st.text(max_size=40)),

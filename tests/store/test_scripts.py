@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from localrag.store import Store
 from localrag.store.function_words import ALL as FUNCTION_WORDS
 from localrag.store.terms import codes_of, fold, terms_of, words_of
+from tests.examples import examples
 from tests.store.helpers import add, add_lines, chunks_of, document, logical_rows, quick_store, session_of
 
 
@@ -286,7 +287,9 @@ def terms_in(text: str, place: int, length: int) -> list[str]:
     return terms
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(TEXTS, st.integers(0, 9), st.integers(1, 4), st.booleans())
 @example("知识 图谱", 0, 1, False)
 @example("Visual-C#", 0, 1, True)
@@ -305,7 +308,7 @@ def test_every_term_of_any_text_is_found(
         assert [hit.id for hit in hits] == ids, (term, terms_of(term))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_a_text_that_is_removed_leaves_no_term_behind(texts: list[str]) -> None:
     with quick_store() as store:
@@ -323,7 +326,9 @@ def test_a_text_that_is_removed_leaves_no_term_behind(texts: list[str]) -> None:
                 session_of(store).run(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(TEXTS | st.text(st.characters(), max_size=40))
 def test_no_query_raises_and_no_hit_is_without_reason(store: Store, query: str) -> None:
     if not store.chunks.count().total:

@@ -16,6 +16,7 @@ from localrag.store import Store, capabilities
 from localrag.store import matrix as matrix_module
 from localrag.store import vectors as vectors_module
 from localrag.store.vectors import Method
+from tests.examples import examples
 from tests.store.helpers import (
     SPACE,
     add_lines,
@@ -85,7 +86,7 @@ def test_the_filter_works_before_the_cut(store: Store, method: Method) -> None:
 
 
 @pytest.mark.skipif(len(METHODS) < 2, reason="needs sqlite-vec")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.integers(1, 90),
     st.integers(1, 12),
