@@ -262,7 +262,7 @@ def spans(text: str) -> list[tuple[str, str]]:
 
 def terms_in(text: str, place: int, length: int) -> list[str]:
     """What must be found, by definition: every word that stands free, every part of a run, every code,
-    and what lies between two letters or digits of a code and is no word itself."""
+    and what lies between two letters or digits of a code and has a digit itself."""
     visible = "".join(c for c in unicodedata.normalize("NFKC", text) if not is_invisible(c))
     terms = []
     for kind, span in spans(visible):
@@ -280,7 +280,7 @@ def terms_in(text: str, place: int, length: int) -> list[str]:
                 inner = [i for i, c in enumerate(core) if c.isalnum()]
                 start = inner[place % len(inner)]
                 end = inner[-1] + 1
-                if end - start >= 3 and not core[start:end].isalpha():
+                if end - start >= 3 and re.search("[0-9]", core[start:end]):
                     terms.append(core[start:end])
             if any(c.isalnum() for c in core):
                 terms.append(core)
