@@ -70,9 +70,8 @@ class Status:
 
 
 def overview(store: Store) -> Status:
-    """The state of an open file; counts every table once."""
+    """The state of an open file. A screen asks every second, so nothing is counted that it does not show."""
     chunks = store.chunks.count()
-    info = store.info()
     space = store.vectors.active_space()
     vectors = store.vectors.count_vectors(space.id) if space is not None else VectorCounts()
     return Status(
@@ -89,8 +88,8 @@ def overview(store: Store) -> Status:
             building=store.vectors.building_progress(),
         ),
         coverage=Coverage(chunks.read, chunks.total),
-        revision=info.revision,
-        size=info.size,
+        revision=store.revision(),
+        size=store.size(),
         read_only=store.read_only,
         journal=store.journal.totals(),
     )

@@ -298,12 +298,16 @@ class Store:
         uuid, created_by, created_at, revision = session.row(
             "SELECT uuid, created_by, created_at, revision FROM meta"
         ) or ("", "", "", 0)
+        counts = {table: session.value(f"SELECT count(*) FROM {table}") for table in migrations.TABLES}
+        return StoreInfo(uuid, self._format, created_by, created_at, revision, self.size(), counts)
+
+    def size(self) -> int:
+        """Bytes of the file with its write-ahead log."""
         size = 0
         for suffix in ("", "-wal"):
             with suppress(OSError):
                 size += sqlite.beside(self.path.resolve(), suffix).stat().st_size
-        counts = {table: session.value(f"SELECT count(*) FROM {table}") for table in migrations.TABLES}
-        return StoreInfo(uuid, self._format, created_by, created_at, revision, size, counts)
+        return size
 
     def describe(self) -> FileFacts:
         """Identity, contents, and what takes the file's room; reads every table once."""
