@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from localrag.cli import output
-from localrag.cli.curating import cut, limit_option, show_log, show_rows, tell, tell_undone
+from localrag.cli.curating import add_history, cut, limit_option, show_rows, tell
 from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
 
 
@@ -85,32 +85,4 @@ def remove(invocation: Invocation, entity: str, alias: str) -> None:
         tell(invocation, kb.aliases.remove(entity, alias), "aliases")
 
 
-@aliases.command(short_help="Take a decision back.")
-@click.argument("decision", required=False, type=click.IntRange(min=1), metavar="[ID]")
-@kb_option
-@json_option
-@pass_invocation
-def undo(invocation: Invocation, decision: int | None) -> None:
-    """Take back the decision with this ID, or the last one about aliases. The others stay.
-
-    \b
-    Example:
-      localrag aliases undo
-    """
-    with invocation.knowledge_base() as kb:
-        tell_undone(invocation, kb.aliases.undo(decision))
-
-
-@aliases.command(short_help="Show what was decided about aliases.")
-@kb_option
-@json_option
-@pass_invocation
-def log(invocation: Invocation) -> None:
-    """Show all decisions about aliases, with their ids.
-
-    \b
-    Example:
-      localrag aliases log
-    """
-    with invocation.knowledge_base(read_only=True) as kb:
-        show_log(invocation, kb.aliases.log())
+add_history(aliases, "aliases", lambda kb: kb.aliases)

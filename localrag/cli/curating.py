@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
 from localrag.cli import output
-from localrag.cli.invocation import Invocation
+from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
 
 if TYPE_CHECKING:
     from localrag.curating import Decided, LogEntry
+    from localrag.kb import KnowledgeBase
 
 Row = TypeVar("Row")
 
@@ -61,6 +63,44 @@ def show_log(invocation: Invocation, entries: list[LogEntry]) -> None:
             for entry in entries
         ],
     )
+
+
+class Desk(Protocol):
+    """What a person's decisions about one kind of thing have in common."""
+
+    def undo(self, decision: int | None = None) -> Decided:
+        """Take back a decision, the last one without an id."""
+
+    def log(self) -> list[LogEntry]:
+        """All decisions, undone ones too."""
+
+
+def add_history(group: click.Group, what: str, desk: Callable[[KnowledgeBase], Desk]) -> None:
+    """Give the group of commands `what` the commands `undo` and `log` for the decisions of a desk."""
+
+    @group.command(
+        short_help="Take a decision back.",
+        help=f"Take back the decision with this ID, or the last one about {what}. The others stay.\n\n"
+        f"\b\nExamples:\n  localrag {what} undo\n  localrag {what} undo 7",
+    )
+    @click.argument("decision", required=False, type=click.IntRange(min=1), metavar="[ID]")
+    @kb_option
+    @json_option
+    @pass_invocation
+    def undo(invocation: Invocation, decision: int | None) -> None:
+        with invocation.knowledge_base() as kb:
+            tell_undone(invocation, desk(kb).undo(decision))
+
+    @group.command(
+        short_help=f"Show what was decided about {what}.",
+        help=f"Show all decisions about {what}, with their ids.\n\n\b\nExample:\n  localrag {what} log",
+    )
+    @kb_option
+    @json_option
+    @pass_invocation
+    def log(invocation: Invocation) -> None:
+        with invocation.knowledge_base(read_only=True) as kb:
+            show_log(invocation, desk(kb).log())
 
 
 def cut(rows: list[Row], limit: int) -> list[Row]:

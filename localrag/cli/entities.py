@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from localrag.cli import output
-from localrag.cli.curating import cut, limit_option, show_log, show_rows, tell, tell_undone
+from localrag.cli.curating import add_history, cut, limit_option, show_rows, tell
 from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
 
 if TYPE_CHECKING:
@@ -229,36 +229,7 @@ def delete(invocation: Invocation, name: str) -> None:
         tell(invocation, kb.entities.delete(name), "entities")
 
 
-@entities.command(short_help="Take a decision back.")
-@click.argument("decision", required=False, type=click.IntRange(min=1), metavar="[ID]")
-@kb_option
-@json_option
-@pass_invocation
-def undo(invocation: Invocation, decision: int | None) -> None:
-    """Take back the decision with this ID, or the last one about entities. The others stay.
-
-    \b
-    Examples:
-      localrag entities undo
-      localrag entities undo 7
-    """
-    with invocation.knowledge_base() as kb:
-        tell_undone(invocation, kb.entities.undo(decision))
-
-
-@entities.command(short_help="Show what was decided about entities.")
-@kb_option
-@json_option
-@pass_invocation
-def log(invocation: Invocation) -> None:
-    """Show all decisions about entities, with their ids.
-
-    \b
-    Example:
-      localrag entities log
-    """
-    with invocation.knowledge_base(read_only=True) as kb:
-        show_log(invocation, kb.entities.log())
+add_history(entities, "entities", lambda kb: kb.entities)
 
 
 def _description(row: EntityRow) -> str:

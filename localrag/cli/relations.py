@@ -8,7 +8,7 @@ from itertools import pairwise
 import click
 
 from localrag.cli import output
-from localrag.cli.curating import cut, limit_option, show_log, show_rows, tell, tell_undone
+from localrag.cli.curating import add_history, cut, limit_option, show_rows, tell
 from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
 from localrag.errors import UsageError
 
@@ -187,32 +187,4 @@ def delete(invocation: Invocation, source: str, target: str) -> None:
         tell(invocation, kb.relations.delete(source, target), "relations")
 
 
-@relations.command(short_help="Take a decision back.")
-@click.argument("decision", required=False, type=click.IntRange(min=1), metavar="[ID]")
-@kb_option
-@json_option
-@pass_invocation
-def undo(invocation: Invocation, decision: int | None) -> None:
-    """Take back the decision with this ID, or the last one about relations. The others stay.
-
-    \b
-    Example:
-      localrag relations undo
-    """
-    with invocation.knowledge_base() as kb:
-        tell_undone(invocation, kb.relations.undo(decision))
-
-
-@relations.command(short_help="Show what was decided about relations.")
-@kb_option
-@json_option
-@pass_invocation
-def log(invocation: Invocation) -> None:
-    """Show all decisions about relations, with their ids.
-
-    \b
-    Example:
-      localrag relations log
-    """
-    with invocation.knowledge_base(read_only=True) as kb:
-        show_log(invocation, kb.relations.log())
+add_history(relations, "relations", lambda kb: kb.relations)
