@@ -54,6 +54,11 @@ def throw(grammar: str, dice: random.Random, most: int, *, early: float = 0.1) -
     return out.decode("utf-8"), True
 
 
+def dice_of(seed: int, body: Any) -> random.Random:
+    """Dice for one request: requests come in any order, and each shall have the same answer every time."""
+    return random.Random(f"{seed} {json.dumps(body, sort_keys=True)}")
+
+
 def from_gbnf(gbnf: str) -> str:
     """A grammar as this file's dice take it; llama.cpp's own reader is tried in `test_remote_gbnf.py`."""
     return str(llguidance.LLMatcher.grammar_from_lark(any_to_lark(gbnf)))
@@ -205,9 +210,9 @@ def vllm(
     seed: int = 1, *, grammars: bool = True, schemas: bool = True, n_ctx: int = 4096
 ) -> Callable[[Handler, str, Any], None]:
     """A server like vLLM that takes the named kinds of constraints and ignores all other fields."""
-    dice = random.Random(seed)
 
     def answer(handler: Handler, path: str, body: Any) -> None:
+        dice = dice_of(seed, body)
         if path == "/v1/models":
             served = {"id": MODEL, "owned_by": "vllm", "max_model_len": n_ctx, "root": MODEL}
             handler.json({"object": "list", "data": [served]})
@@ -231,9 +236,9 @@ def vllm(
 
 def llama(seed: int = 1, *, slots: int = 2, n_ctx: int = 4096) -> Callable[[Handler, str, Any], None]:
     """A server like llama-server whose tokens are code points, and one control token."""
-    dice = random.Random(seed)
 
     def answer(handler: Handler, path: str, body: Any) -> None:
+        dice = dice_of(seed, body)
         if path == "/props":
             settings = {"n_ctx": n_ctx}
             handler.json(

@@ -274,21 +274,30 @@ def test_an_empty_text_has_no_vector() -> None:
         embedder(standin.url).embed(["a", " "], "passage")
 
 
-@pytest.mark.parametrize("kind", ["llama-server", "openai"])
-def test_a_library_is_read_and_asked_at_a_server(kind: str, tmp_path: Path, library: Path) -> None:
-    """The whole way: every record that a server of dice writes is stored, and citations are real."""
-    with running(llama(3, n_ctx=60_000) if kind == "llama-server" else vllm(3, n_ctx=60_000)) as standin:
+def read_and_asked(kind: str, seed: int, path: Path, library: Path) -> int:
+    """Read a library at a server of dice and ask it something; how many entities the dice named."""
+    with running(
+        llama(seed, n_ctx=60_000) if kind == "llama-server" else vllm(seed, n_ctx=60_000)
+    ) as standin:
         remote = RemoteSettings(url=standin.url, dialect=kind, retries=0)
         engines = Engines(Settings(remote=remote), embedder=ScriptedEmbedder())
-        with KnowledgeBase.create(tmp_path / "far.localrag", engines=engines) as kb:
+        with KnowledgeBase.create(path, engines=engines) as kb:
             kb.add([library])
             events = list(kb.index())
             read = [event for event in events if isinstance(event, ChunkRead)]
             assert read
             assert not [event for event in events if isinstance(event, ChunkFailed)]
-            assert sum(len(event.entities) for event in read) > 0
             assert sum(event.rejects for event in read) == 0
             answer = kb.ask("Who built the Halden Bridge?")
             assert answer.model.startswith(MODEL)
             assert all(citation.text for citation in answer.citations)
         engines.close()
+    return sum(len(event.entities) for event in read)
+
+
+@pytest.mark.parametrize("kind", ["llama-server", "openai"])
+def test_a_library_is_read_and_asked_at_a_server(kind: str, tmp_path: Path, library: Path) -> None:
+    """The whole way: every record that a server of dice writes is stored, and citations are real."""
+    seeds = range(1, 9)
+    # Dice may end every list at once, but not eight times running.
+    assert any(read_and_asked(kind, seed, tmp_path / f"{seed}.localrag", library) for seed in seeds)
