@@ -15,7 +15,7 @@ from localrag.errors import DocumentError, UsageError
 from localrag.folders.run import Options, run
 from localrag.folders.scan import Scan, innermost, scan, text_of, within
 from localrag.folders.types import Outcome, SyncEvent, SyncReport
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import RootRow
 from localrag.syncing import PatternChange, require_writable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localrag.adding import AddEvent, AddReport, add
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.rows import DocumentRow
 from localrag.store.sqlite import read_only_error

@@ -13,7 +13,7 @@ from localrag.errors import NothingIndexed, UsageError
 from localrag.folders.run import Options, run
 from localrag.folders.scan import scan, text_of, within
 from localrag.folders.types import SyncEvent, SyncReport
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place, RootRow
 from localrag.store.sqlite import read_only_error

@@ -11,7 +11,7 @@ from pathlib import Path
 from localrag.adding import AddReport, add
 from localrag.folders.run import Options
 from localrag.folders.types import SyncReport
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.rows import EntityMention, GenerationRow, Reading
 from localrag.syncing import PatternChange, sync

@@ -12,7 +12,8 @@ from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engines import Engines
 from localrag.errors import DocumentError, KnowledgeBaseReadOnly, UsageError
 from localrag.kb import AddEvent, KnowledgeBase
-from localrag.settings import ChunkingSettings, Settings
+from localrag.sections import ChunkingSettings
+from localrag.settings import Settings
 from localrag.store.database import Store
 from tests.conftest import TEXTS
 

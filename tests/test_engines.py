@@ -23,7 +23,8 @@ from localrag.engine.types import (
 )
 from localrag.engines import Engines, generation_row
 from localrag.errors import ModelInvalid, ModelNotFound
-from localrag.settings import EngineSettings, ModelSettings, RemoteSettings, Settings
+from localrag.sections import EngineSettings, ModelSettings, RemoteSettings
+from localrag.settings import Settings
 
 
 class Made:

@@ -33,7 +33,8 @@ from localrag.indexing import Embedded, Note
 from localrag.indexing.vectors import TOGETHER
 from localrag.kb import KnowledgeBase
 from localrag.reembedding import Reembedded, ReembedEvent, ReembedReport, ReembedStarted, reembed
-from localrag.settings import ModelSettings, Settings
+from localrag.sections import ModelSettings
+from localrag.settings import Settings
 from localrag.store.database import Store
 from localrag.store.space_rows import SpaceProgress
 from tests.conftest import Stopper, reader

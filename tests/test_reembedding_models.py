@@ -13,7 +13,8 @@ import pytest
 
 from localrag.catalogue.installed import find_model
 from localrag.kb import KnowledgeBase
-from localrag.settings import ModelSettings, Settings
+from localrag.sections import ModelSettings
+from localrag.settings import Settings
 from localrag.store.database import Store
 from tests.conftest import write_library
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from localrag.errors import SettingsError
-from localrag.settings import AnsweringSettings, EngineSettings, load_settings
+from localrag.sections import AnsweringSettings, EngineSettings
+from localrag.settings import load_settings
 
 
 def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from localrag.engine.scripted import ScriptedEmbedder
 from localrag.engines import Engines
 from localrag.indexing import Note
 from localrag.kb import KnowledgeBase
-from localrag.settings import RetrievalSettings, Settings
+from localrag.sections import RetrievalSettings
+from localrag.settings import Settings
 from localrag.store import matrix
 from tests.conftest import reader
 

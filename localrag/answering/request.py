@@ -11,7 +11,8 @@ from localrag.prompts import Prompt, load
 from localrag.prompts.personal import own_prompts
 from localrag.retrieval.context import Context, build_context
 from localrag.retrieval.types import Retrieved
-from localrag.settings import AnsweringSettings, Settings
+from localrag.sections import AnsweringSettings
+from localrag.settings import Settings
 
 TASK = "answer"
 """Name of the task in requests and in the journal."""

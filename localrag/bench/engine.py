@@ -27,7 +27,7 @@ from localrag.engine.client import WorkerModel
 from localrag.engine.programs import FreeText
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.extraction.extractor import Extractor
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow
 
 _FORMS = {

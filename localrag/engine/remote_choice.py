@@ -14,7 +14,7 @@ from localrag.engine.remote_http import Patience, Server
 from localrag.engine.remote_llama import LlamaDialect
 from localrag.engine.remote_openai import OpenAiDialect
 from localrag.errors import SettingsError
-from localrag.settings import RemoteSettings
+from localrag.sections import RemoteSettings
 
 _LOG = logging.getLogger("localrag")
 

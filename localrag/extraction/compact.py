@@ -13,7 +13,7 @@ from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation
 from localrag.extraction.types import MAX_HAN_TYPE, MAX_TYPE_CHARS, MAX_TYPE_WORDS
 from localrag.extraction.wire import EntityRecord, Records, RelationRecord
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from localrag.store.rows import Reject
 
 NAMES = 60

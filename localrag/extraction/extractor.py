@@ -23,7 +23,7 @@ from localrag.extraction.types import OWN_TYPES, TypeWords, relation_types, type
 from localrag.extraction.wire import TYPE_MARK, EntityRecord, Form, Records, RelationRecord, parse
 from localrag.graph.names import fold
 from localrag.prompts import Prompt, load
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow, EntityMention, Reading, Reject, RelationMention
 
 TASK = "extraction"

@@ -16,7 +16,7 @@ from localrag.folders.looking import Look, look
 from localrag.folders.scan import Scan, innermost, text_of
 from localrag.folders.storing import Stored, Storing, beside
 from localrag.folders.types import Absent, Known, Outcome, Seen, SyncEvent, SyncReport
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place
 

@@ -12,7 +12,7 @@ from localrag.documents.reading import Document
 from localrag.errors import DocumentError
 from localrag.folders.compare import Content
 from localrag.folders.types import Outcome, Seen
-from localrag.settings import ChunkingSettings
+from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place, full_path
 from localrag.store.rows import DocumentRow, NewChunk, NewDocument

@@ -13,7 +13,7 @@ from localrag.retrieval.naive import Finding, chunk_rankings, ids_of
 from localrag.retrieval.passages import as_passages, candidates
 from localrag.retrieval.query import Query, scale_of
 from localrag.retrieval.types import EntityHit, RelationHit
-from localrag.settings import RetrievalSettings
+from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 from localrag.store.rows import EntityRow, Hit, RelationRow, VectorKind
 

@@ -8,7 +8,7 @@ from localrag.retrieval.fusion import near_best, rrf
 from localrag.retrieval.passages import as_passages, candidates
 from localrag.retrieval.query import Query, Scale, scale_of
 from localrag.retrieval.types import EntityHit, Passage, RelationHit
-from localrag.settings import RetrievalSettings
+from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 from localrag.store.rows import Hit
 

@@ -8,7 +8,7 @@ from localrag.retrieval.mix import mix
 from localrag.retrieval.naive import naive
 from localrag.retrieval.query import make_query
 from localrag.retrieval.types import MODES, Coverage, Retrieved
-from localrag.settings import RetrievalSettings
+from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 
 _FINDERS = {"naive": naive, "mix": mix}

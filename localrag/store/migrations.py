@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from sqlite_utils import Database, Migrations
 
 from localrag import __version__
-from localrag.store import format2
+from localrag.store import format2, format3
 
 APPLICATION_ID = 0x4C524147
 """`LRAG`: marks the file as one of ours."""
 
-FORMAT = 2
+FORMAT = 3
 """Generation of the format that this localrag writes."""
 
 TABLES = (
@@ -35,6 +35,7 @@ TABLES = (
     "entity_vectors",
     "relation_vectors",
     *format2.TABLES,
+    *format3.TABLES,
 )
 """The tables whose rows are counted for `info`."""
 
@@ -253,3 +254,9 @@ def m001_first_tables(database: Database) -> None:
 def m002_decisions_claims_reports(database: Database) -> None:
     """The tables of format 2; see format2.py."""
     format2.upgrade(database)
+
+
+@steps()
+def m003_derived(database: Database) -> None:
+    """The tables of format 3; see format3.py."""
+    format3.upgrade(database)

@@ -15,7 +15,8 @@ from localrag.engine.scripted import ScriptedModel
 from localrag.engine.types import INTERACTIVE
 from localrag.errors import PromptTooLong
 from localrag.retrieval.types import Coverage, EntityHit, Passage, Retrieved
-from localrag.settings import PromptSettings, Settings
+from localrag.sections import PromptSettings
+from localrag.settings import Settings
 
 
 def found(question: str, *, mode: str = "mix", passages: int = 5, sentences: int = 40) -> Retrieved:

@@ -20,7 +20,8 @@ from localrag.engine.measuring import Measured
 from localrag.engine.tuned import ReadRate, Tuning, WriteRate
 from localrag.engines import MEASURING, Engines
 from localrag.errors import Cancelled
-from localrag.settings import EngineSettings, ModelSettings, RemoteSettings, Settings
+from localrag.sections import EngineSettings, ModelSettings, RemoteSettings
+from localrag.settings import Settings
 from tests.cli.conftest import Run, Scripted, json_of, start
 from tests.engine.random_kinds import build_hybrid, build_window
 from tests.engine.random_model import build

@@ -29,7 +29,8 @@ from localrag.engines import Engines
 from localrag.errors import KnowledgeBaseExists
 from localrag.indexing import vectors
 from localrag.kb import KnowledgeBase
-from localrag.settings import ChunkingSettings, Settings
+from localrag.sections import ChunkingSettings
+from localrag.settings import Settings
 from localrag.store import Store
 from tests.crash.steps import Steps
 

@@ -18,7 +18,8 @@ from localrag.engine.types import EngineOptions
 from localrag.engines import Engines
 from localrag.indexing import ChunkFailed, ChunkRead, Finished
 from localrag.kb import KnowledgeBase
-from localrag.settings import ExtractionSettings, Settings
+from localrag.sections import ExtractionSettings
+from localrag.settings import Settings
 from tests.conftest import TEXTS, write_library
 from tests.engine.random_model import build
 from tests.store.helpers import files_beside

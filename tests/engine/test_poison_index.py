@@ -16,7 +16,8 @@ from localrag.engine.types import EngineOptions, Event, GenerationRequest
 from localrag.engines import Engines
 from localrag.indexing import ChunkFailed, ChunkRead, Finished, IndexEvent
 from localrag.kb import KnowledgeBase
-from localrag.settings import ExtractionSettings, Settings
+from localrag.sections import ExtractionSettings
+from localrag.settings import Settings
 from tests.conftest import write_library
 from tests.engine.random_model import build
 

@@ -24,7 +24,8 @@ from localrag.engines import Engines
 from localrag.errors import EngineError, RemoteRefused, SettingsError
 from localrag.indexing.events import ChunkFailed, ChunkRead
 from localrag.kb import KnowledgeBase
-from localrag.settings import RemoteSettings, Settings, load_settings
+from localrag.sections import RemoteSettings
+from localrag.settings import Settings, load_settings
 from tests.engine.remote_servers import MODEL, Handler, llama, llama_tokens, running, vllm
 
 # Addresses.

@@ -30,7 +30,7 @@ from localrag.engine.remote_openai import OpenAiDialect
 from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece, TextEvent
 from localrag.errors import RemoteRefused
 from localrag.extraction.program import Limits, Shape, records_program
-from localrag.settings import RemoteSettings
+from localrag.sections import RemoteSettings
 from tests.engine import llama_server
 from tests.engine.test_remote_model import SCHEMA, check
 

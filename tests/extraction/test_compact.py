@@ -6,7 +6,7 @@ from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation, Segment
 from localrag.extraction.compact import budget, compact_program, parse_compact
 from localrag.extraction.extractor import Extractor
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow
 
 TEXT = "Mira Holt keeps the lighthouse of Sele. Mira Holt was born in Varn in 1902."

@@ -10,7 +10,7 @@ from localrag.errors import SettingsError
 from localrag.extraction.delimiters import MAX_DELIMITER, USUAL, Delimiters
 from localrag.extraction.extractor import Extractor
 from localrag.extraction.wire import EntityRecord, RelationRecord, format_records, parse
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 
 
 @pytest.mark.parametrize(

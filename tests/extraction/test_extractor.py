@@ -14,7 +14,7 @@ from localrag.engine.types import FinishReason, Generation, GenerationRequest
 from localrag.errors import PromptError, SettingsError
 from localrag.extraction.extractor import Extractor, keywords
 from localrag.graph.names import fold
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from tests.examples import examples
 from tests.extraction.support import chunk, generation
 

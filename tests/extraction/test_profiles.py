@@ -20,7 +20,8 @@ from localrag.errors import PromptError, SettingsError
 from localrag.extraction.extractor import PROFILES, Extractor
 from localrag.extraction.wire import parse
 from localrag.graph.names import fold
-from localrag.settings import ExtractionSettings, load_settings
+from localrag.sections import ExtractionSettings
+from localrag.settings import load_settings
 from tests.extraction.support import chunk, generation, thrown
 
 ENGLISH = (

@@ -7,7 +7,7 @@ import pytest
 from localrag.extraction.candidates import find_candidates
 from localrag.extraction.extractor import Extractor
 from localrag.extraction.pronouns import is_pronoun
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from tests.extraction.support import chunk, generation
 
 

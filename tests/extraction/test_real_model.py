@@ -11,7 +11,7 @@ from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
 from localrag.engine.types import EngineOptions, Generation
 from localrag.extraction.extractor import PROFILES, Extractor
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 from tests.extraction.support import chunk
 
 pytestmark = pytest.mark.model

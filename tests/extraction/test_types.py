@@ -6,7 +6,7 @@ import pytest
 
 from localrag.errors import SettingsError
 from localrag.extraction.types import OTHER, type_words
-from localrag.settings import ExtractionSettings
+from localrag.sections import ExtractionSettings
 
 
 def test_english_types_are_shown_as_they_are_set_and_other_comes_last() -> None:

@@ -24,7 +24,8 @@ from localrag.indexing import (
     Started,
 )
 from localrag.kb import KnowledgeBase
-from localrag.settings import ExtractionSettings, ModelSettings, Settings
+from localrag.sections import ExtractionSettings, ModelSettings
+from localrag.settings import Settings
 from localrag.store.database import Store
 from tests.conftest import reader
 from tests.indexing.helpers import report_of, run

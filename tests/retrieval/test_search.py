@@ -16,7 +16,7 @@ from localrag.errors import Cancelled, EngineCrashed, EngineError, UsageError
 from localrag.kb import KnowledgeBase
 from localrag.retrieval.search import Retriever
 from localrag.retrieval.types import Retrieved
-from localrag.settings import RetrievalSettings
+from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 
 

@@ -1,0 +1,259 @@
+"""The sections of the settings: what can be set, its default, its bounds, what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+
+def _number(default: int, least: int, most: int, *, or_zero: bool = False) -> int:
+    """A whole number within bounds; what lies outside would make the engine fail without a reason."""
+    number: int = field(default=default, metadata={"least": least, "most": most, "or_zero": or_zero})
+    return number
+
+
+def _choice(*allowed: str) -> str:
+    """One of some words; the first is the default."""
+    word: str = field(default=allowed[0], metadata={"allowed": allowed})
+    return word
+
+
+class Section:
+    """A section of the settings, which refuses values out of their bounds."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` that says what is allowed."""
+        for item in fields(self):  # type: ignore[arg-type]
+            bounds, value = item.metadata, getattr(self, item.name)
+            if "allowed" in bounds and value not in bounds["allowed"]:
+                raise ValueError(f"one of {', '.join(bounds['allowed'])}")
+            if "least" not in bounds or (bounds["or_zero"] and value == 0):
+                continue
+            if not bounds["least"] <= value <= bounds["most"]:
+                zero = "0 or " if bounds["or_zero"] else ""
+                raise ValueError(f"{zero}a whole number from {bounds['least']} to {bounds['most']}")
+
+
+@dataclass(frozen=True)
+class ModelSettings(Section):
+    """Which models are used."""
+
+    chat: str = ""
+    """Name or path of the model that reads and answers; empty takes the best one that is installed."""
+
+    embed: str = ""
+    """Name or path of the embedding model; empty takes the best one that is installed."""
+
+    chat_template: str = ""
+    """Template of the prompts instead of the model's own: a file in Jinja's dialect, or the name of a
+    built-in one (`plain`, `chatml`). A model without a template of its own needs it."""
+
+
+@dataclass(frozen=True)
+class EngineSettings(Section):
+    """How the engine runs."""
+
+    threads: int = _number(0, 0, 1024)
+    """Threads; 0 takes the physical cores."""
+
+    sequences: int = _number(0, 0, 250)
+    """Texts read together; 0 chooses by the machine."""
+
+    n_ctx: int = _number(0, 512, 4_194_304, or_zero=True)
+    """Tokens of context over all sequences; 0 chooses by model and memory."""
+
+    batch: int = _number(0, 32, 8192, or_zero=True)
+    """Most tokens in one step of the model; 0 chooses."""
+
+    width: int = _number(0, 1, 8192, or_zero=True)
+    """Most tokens of a step in which texts are written; 0 chooses. Below 64 on a processor."""
+
+    prefix_mb: int = _number(512, 1, 1_000_000, or_zero=True)
+    """MiB on disk for what the model makes of the fixed parts of prompts; 0 keeps nothing."""
+
+    ubatch: int = _number(0, 32, 8192, or_zero=True)
+    """Most tokens that are computed at once within a step; 0 takes the whole step."""
+
+    kv_type: str = _choice("auto", "f16", "f32", "bf16", "q8_0", "q5_1", "q4_0")
+    """Type of the numbers in the cache; `auto` chooses. The types that begin with q need flash attention."""
+
+    flash_attention: str = _choice("auto", "on", "off")
+    """Whether attention is computed without storing its scores; `auto` lets llama.cpp choose."""
+
+    tune: str = _choice("auto", "off")
+    """`auto` measures this machine once, when a model is first used; `off` never measures by itself."""
+
+    gpu_layers: int = _number(0, -1, 10_000)
+    """Layers put on a GPU; -1 puts all there if the build has one."""
+
+    devices: tuple[str, ...] = ()
+    """Names of the devices to use, as `localrag tune-machine` lists them; empty takes all."""
+
+    split_mode: str = _choice("layer", "none", "row", "tensor")
+    """How a model is split over several GPUs: by `layer`, by `row`, by `tensor`, or `none`: on one."""
+
+    tensor_split: tuple[str, ...] = ()
+    """Shares of the devices, such as `3,1`; empty splits by free memory."""
+
+    main_gpu: int = _number(0, 0, 1024)
+    """Number of the device that is used if `split_mode` is `none`."""
+
+    hang_seconds: int = _number(180, 10, 86_400, or_zero=True)
+    """Seconds without a sign of life after which an engine at work is ended and started again; 0 never."""
+
+    def __post_init__(self) -> None:
+        """Also refuses shares that are no numbers."""
+        super().__post_init__()
+        try:
+            shares = [float(share) for share in self.tensor_split]
+        except ValueError:
+            raise ValueError("numbers that are 0 or larger, such as 3,1") from None
+        if any(not 0 <= share < 1e9 for share in shares) or (shares and not sum(shares)):
+            raise ValueError("numbers that are 0 or larger, such as 3,1")
+
+
+@dataclass(frozen=True)
+class RemoteSettings(Section):
+    """A server that reads and answers instead of this machine. Nothing is sent to one that is not named.
+
+    Its key, if it wants one, is the environment variable LOCALRAG_REMOTE_API_KEY; no file holds it.
+    """
+
+    url: str = ""
+    """Address of the server of the language model, such as http://127.0.0.1:8080; empty: this machine."""
+
+    dialect: str = _choice("llama-server", "openai")
+    """How it is spoken to: `llama-server` or `openai` (vLLM, llama_cpp.server and others)."""
+
+    model: str = ""
+    """The model's name at the server; empty takes the only one that it serves."""
+
+    context: int = _number(0, 512, 4_194_304, or_zero=True)
+    """Tokens of one request, prompt and output together; 0 asks the server, which not every one can tell."""
+
+    parallel: int = _number(0, 1, 256, or_zero=True)
+    """Requests at a time; 0 takes the places of the server where it tells them, else 4."""
+
+    first_token: int = _number(600, 1, 86_400)
+    """Most seconds of silence before the first token."""
+
+    silence: int = _number(60, 1, 86_400)
+    """Most seconds of silence between two tokens."""
+
+    retries: int = _number(5, 0, 20)
+    """How often a call is tried again that found no server or a busy one."""
+
+    plain_http: bool = False
+    """Whether text may go unencrypted to an address that is neither loopback nor private."""
+
+    embed_url: str = ""
+    """Address of the server of the embedding model; empty: this machine."""
+
+    embed_model: str = ""
+    """The embedding model's name at its server; must be given with `embed_url`."""
+
+    embed_query_prefix: str = ""
+    """Put before a question that is embedded, as the model wants it."""
+
+    embed_passage_prefix: str = ""
+    """Put before a text that is embedded, as the model wants it."""
+
+
+@dataclass(frozen=True)
+class ChunkingSettings(Section):
+    """How text is cut."""
+
+    size: int = 320
+    """Target size of a chunk in estimated tokens."""
+
+    overlap: int = 32
+    """Estimated tokens repeated from the chunk before, in whole sentences."""
+
+
+@dataclass(frozen=True)
+class ExtractionSettings(Section):
+    """How chunks are read."""
+
+    profile: str = "lightrag"
+    """How a chunk is read: `lightrag`, `graphrag` or `compact`, each with prompts and records of its own."""
+
+    language: str = "auto"
+    """Language of descriptions: `auto` is the chunk's own, else `en` or `zh`."""
+
+    entity_types: tuple[str, ...] = (
+        "person",
+        "organization",
+        "location",
+        "event",
+        "work",
+        "product",
+        "concept",
+        "date",
+    )
+    """Types that an entity may have, besides Other; an empty list leaves the type to the model."""
+
+    relation_types: tuple[str, ...] = ()
+    """The only types that a relation may have; empty leaves its keywords to the model."""
+
+    tuple_delimiter: str = "<|>"
+    """What parts the fields of a record, in the profiles lightrag and graphrag."""
+
+    record_delimiter: str = "##"
+    """What ends a record there."""
+
+    completion_delimiter: str = "<|COMPLETE|>"
+    """What ends the last one."""
+
+    max_entities: int = _number(12, 1, 200)
+    """Most entities in a chunk."""
+
+    max_relations: int = _number(10, 0, 200)
+    """Most relations in a chunk."""
+
+    max_description: int = _number(160, 1, 1000)
+    """Most characters of a description."""
+
+    max_tokens: int = _number(900, 16, 100_000)
+    """Most tokens written for a chunk."""
+
+
+@dataclass(frozen=True)
+class PromptSettings(Section):
+    """Where a person's own prompts lie."""
+
+    directory: str = ""
+    """Folder of prompts that take the place of those that ship; empty: `prompts` beside the settings file."""
+
+
+@dataclass(frozen=True)
+class RetrievalSettings(Section):
+    """What is put before the model with a question."""
+
+    passages: int = _number(5, 1, 1000)
+    """Most passages."""
+
+    entities: int = _number(6, 0, 1000)
+    """Most entities."""
+
+    relations: int = _number(6, 0, 1000)
+    """Most relations."""
+
+    context_tokens: int = _number(1400, 96, 1_000_000)
+    """Most tokens of passages, entities and relations together."""
+
+    vector_cache_mb: int = _number(4096, 1, 100_000_000, or_zero=True)
+    """MiB on disk for vectors in a form that is searched fast, of all knowledge bases together; 0 keeps
+    nothing."""
+
+
+@dataclass(frozen=True)
+class AnsweringSettings(Section):
+    """How answers are written."""
+
+    max_tokens: int = _number(400, 16, 100_000)
+    """Most tokens of an answer."""
+
+    max_citations: int = _number(5, 1, 5)
+    """Most entries of the list of references."""
+
+    response_type: str = "a few sentences"
+    """What form the answer should have, in words."""
