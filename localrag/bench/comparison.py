@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from localrag.engine import baseline
-from localrag.engine.programs import LeanRecords
+from localrag.engine.programs import LeanRecords, offered
 from localrag.engine.types import GenerationRequest
+from localrag.engine.weighed_program import WeighedRecords
 
 _CONTEXT = 4096
 
@@ -55,14 +56,14 @@ def spread(requests: Sequence[GenerationRequest], count: int) -> list[Generation
 
 
 def compare(path: Path, requests: Sequence[GenerationRequest], threads: int) -> Comparison:
-    """Run requests under `LeanRecords` one after another.
+    """Run requests under `LeanRecords`, or what stands for `WeighedRecords`, one after another.
 
     Raises `EngineError` if the child process fails and `ValueError` for another program.
     """
     tasks = [
-        baseline.BaselineTask(request.messages, lean_gbnf(request.program), request.max_tokens)
+        baseline.BaselineTask(request.messages, lean_gbnf(_lean(request.program)), request.max_tokens)
         for request in requests
-        if isinstance(request.program, LeanRecords)
+        if isinstance(request.program, LeanRecords | WeighedRecords)
     ]
     if len(tasks) != len(requests):
         raise ValueError("only lean records can be compared")
@@ -74,6 +75,11 @@ def compare(path: Path, requests: Sequence[GenerationRequest], threads: int) -> 
         output_tokens_per_passage=sum(r.output_tokens for r in results) / count,
         truncated_share=sum(r.finish == "length" for r in results) / count,
     )
+
+
+def _lean(program: LeanRecords | WeighedRecords) -> LeanRecords:
+    """What the class can be made to write; it cannot weigh."""
+    return offered(program) if isinstance(program, WeighedRecords) else program
 
 
 def lean_gbnf(program: LeanRecords) -> str:

@@ -59,7 +59,9 @@ class EngineRow:
     seconds_per_passage: float
     """Wall time ÷ passages."""
     new_prompt_tokens: int
-    """Prompt tokens that were not in the shared prefix."""
+    """Prompt tokens that were not in the shared prefix, those among them that were only weighed included."""
+    weighed_tokens: int
+    """How many of these were read to see what the model thinks of them, and taken back."""
     output_tokens: int
     """Tokens written, forced ones included."""
     records_per_passage: float
@@ -146,7 +148,8 @@ def _row(
             if segment.name not in _MARKS:
                 written += 1
                 malformed += form.fullmatch(segment.text) is None
-    new_prompt = sum(g.prompt_tokens - g.shared_tokens for g in results.values())
+    weighed = sum(g.weighed_tokens for g in results.values())
+    new_prompt = weighed + sum(g.prompt_tokens - g.shared_tokens for g in results.values())
     output = sum(g.output_tokens for g in results.values())
     count = len(chunks)
     return EngineRow(
@@ -157,6 +160,7 @@ def _row(
         efficiency=round((new_prompt + output) / seconds / rate, 3),
         seconds_per_passage=round(seconds / count, 2),
         new_prompt_tokens=new_prompt,
+        weighed_tokens=weighed,
         output_tokens=output,
         records_per_passage=round((entities + relations) / count, 2),
         entities_per_passage=round(entities / count, 2),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from localrag.engine.claim_program import ClaimRecords
+from localrag.engine.claims import ClaimsDriver
 from localrag.engine.json_bounds import bounded
 from localrag.engine.lean import LeanDriver
 from localrag.engine.programs import (
@@ -17,12 +19,16 @@ from localrag.engine.programs import (
     LeanRecords,
     Program,
     Records,
+    offered,
 )
 from localrag.engine.records import RecordsDriver
 from localrag.engine.steps import Driver, PlainSegments, Step, alternatives, literal
+from localrag.engine.weighed_program import WeighedRecords
 from localrag.errors import ConstraintError
 
 _ANYTHING = "[^\\x00-\\x08\\x0b-\\x1f\\x7f]"
+_LINE = "[^\\x00-\\x1f\\x7f]"
+_FIRST = '[^\\x00-\\x20\\x7f{}<>|#*`"\\[\\]\\\\-]'
 _NUMBERED = re.compile(r"\[(\d+)\]")
 
 
@@ -35,11 +41,22 @@ def driver_for(program: Program) -> Driver:
         )
     if isinstance(program, Records):
         return RecordsDriver(program)
+    if isinstance(program, WeighedRecords):
+        program = offered(program)
     if isinstance(program, LeanRecords):
         return LeanDriver(program)
+    if isinstance(program, ClaimRecords):
+        return ClaimsDriver(program)
     if isinstance(program, CitedText):
         return CitedDriver(program)
     return SingleDriver(program)
+
+
+def _free(program: FreeText) -> str:
+    """Free text as a regular expression."""
+    if not program.one_line:
+        return _ANYTHING + (f"{{1,{program.max_chars}}}" if program.max_chars else "+")
+    return _FIRST + _LINE + (f"{{0,{program.max_chars - 1}}}" if program.max_chars else "*")
 
 
 class SingleDriver(PlainSegments):
@@ -47,11 +64,8 @@ class SingleDriver(PlainSegments):
 
     def __init__(self, program: FreeText | Grammar | JsonSchema | Choice) -> None:
         if isinstance(program, FreeText):
-            bound = f"{{1,{program.max_chars}}}" if program.max_chars else "+"
             self._step = Step(
-                "text",
-                f"start: TEXT\nTEXT: /{_ANYTHING}{bound}/\n",
-                watch="" if program.repeats else "text",
+                "text", f"start: TEXT\nTEXT: /{_free(program)}/\n", watch="" if program.repeats else "text"
             )
         elif isinstance(program, Grammar):
             self._step = Step("text", program.lark)

@@ -45,7 +45,7 @@ class Decider:
         """Tokens with which all options begin; read with the prompt."""
         self._raw = [0.0] * len(options)
         self._place = self.common
-        self._reached = 1.0
+        self._chance = 1.0
         self._open: list[tuple[tuple[int, ...], float]] = []
         self.depth = max(len(path) for path in self._paths)
         """Most tokens that are ever read beside the prompt."""
@@ -53,7 +53,7 @@ class Decider:
     def take(self, logits: NDArray[np.float32]) -> Move | None:
         """Take the scores at the current place; returns how to get to the next, or None at the end."""
         odds = _Odds(logits)
-        reached = self._reached
+        reached = self._chance
         depth = len(self._place)
         here = [i for i, path in enumerate(self._paths) if path[:depth] == self._place]
         left = 1.0
@@ -73,11 +73,16 @@ class Decider:
     def _move(self) -> Move | None:
         if not self._open:
             return None
-        place, self._reached = self._open.pop()
+        place, self._chance = self._open.pop()
         shared = len(_common([place, self._place]))
         move = Move(len(self._place) - shared, place[shared:])
         self._place = place
         return move
+
+    @property
+    def reached(self) -> int:
+        """How many tokens behind the prompt the last place lies."""
+        return len(self._place)
 
     def probabilities(self) -> tuple[tuple[float, ...], float]:
         """The options' probabilities, which sum to 1, and the mass that they had among all texts."""

@@ -17,6 +17,8 @@ from localrag.engine.decide import Decider
 from localrag.engine.matching import Vocabulary
 from localrag.engine.programs import Decide, Program
 from localrag.engine.template import RenderedPrompt
+from localrag.engine.weighed import Weighing
+from localrag.engine.weighed_program import WeighedRecords
 from localrag.engine.writing import Emit as Emit
 from localrag.engine.writing import Scores, Writer
 from localrag.errors import ConstraintError
@@ -75,6 +77,9 @@ class Output:
     rolled_back: int = 0
     """Tokens written and taken back."""
 
+    weighed: int = 0
+    """Tokens that were only weighed; the budget does not hold them."""
+
 
 class Job:
     """A running request, driven by the scheduler: `feed` gives it scores, `pending` is decoded next."""
@@ -99,11 +104,13 @@ class Job:
         self.output = Output()
         self._vocabulary = vocabulary
         self._began = time.monotonic()
-        self._course: Writer | Choosing = (
-            Choosing(self, request.program, vocabulary)
-            if isinstance(request.program, Decide)
-            else Writer(self, vocabulary, pieces, emit)
-        )
+        self._course: Writer | Choosing | Weighing
+        if isinstance(request.program, Decide):
+            self._course = Choosing(self, request.program, vocabulary)
+        elif isinstance(request.program, WeighedRecords):
+            self._course = Weighing(self, request.program, vocabulary, pieces, emit)
+        else:
+            self._course = Writer(self, vocabulary, pieces, emit)
 
     @property
     def reading(self) -> bool:
@@ -147,6 +154,7 @@ class Job:
             "output_tokens": output.tokens,
             "forced_tokens": output.forced,
             "rolled_back_tokens": output.rolled_back,
+            "weighed_tokens": output.weighed,
             "milliseconds": int((time.monotonic() - self._began) * 1000),
             "model": model,
             "prompt_hash": hashlib.sha256(ids.tobytes()).hexdigest(),

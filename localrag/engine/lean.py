@@ -102,7 +102,7 @@ class LeanDriver:
         self._program = program
         self._check()
         self._book = NameBook(program.taken, program.taken_pairs)
-        self._names = [name for name in program.names if _writable(name)]
+        self._names = [name for name in program.names if writable_name(name)]
         self._entities = self._relations = 0
         self._relating = False
         self._source = ""
@@ -114,7 +114,7 @@ class LeanDriver:
             raise ConstraintError("Types and phrases of lean records are words on one line.")
         if min(program.phrase_words, program.word_chars, program.type_words, program.type_chars) < 1:
             raise ConstraintError("A phrase needs room for at least one word of one character.")
-        if not all(_writable(name) for name in program.taken):
+        if not all(writable_name(name) for name in program.taken):
             raise ConstraintError("A name that counts as written holds a separator or a line break.")
 
     def first(self) -> Step:
@@ -170,7 +170,7 @@ class LeanDriver:
         names = alternatives([f"{name}{BETWEEN}" for name in free])
         types = alternatives([f"{type_}\n" for type_ in dict.fromkeys(program.types)])
         if not program.types:
-            types = _words(program.type_words, program.type_chars)
+            types = words_terminal(program.type_words, program.type_chars)
         lark = f"start: NAME TYPE | END\nNAME: {names}\nTYPE: {types}\nEND: {end}\n"
         return Step("", lark, watch="record")
 
@@ -187,17 +187,18 @@ class LeanDriver:
         names = alternatives([f" {name}{BETWEEN}" for name in self._book.partners(self._source)])
         phrase = alternatives([f"{phrase}\n" for phrase in dict.fromkeys(program.phrases)])
         if not program.phrases:
-            phrase = _words(program.phrase_words, program.word_chars)
+            phrase = words_terminal(program.phrase_words, program.word_chars)
         lark = f"start: NAME PHRASE\nNAME: {names}\nPHRASE: {phrase}\n"
         return Step(RELATIONSHIP, lark, joins=True, watch="record", opener=BETWEEN, closers=("\n",))
 
 
-def _words(count: int, chars: int) -> str:
+def words_terminal(count: int, chars: int) -> str:
     """A terminal of words up to the line's end."""
     word = f"{_PHRASE_START}{{1,{chars}}}"
     more = f"( {word}){{0,{count - 1}}}" if count > 1 else ""
     return f"/{word}{more}\\n/"
 
 
-def _writable(name: str) -> bool:
+def writable_name(name: str) -> bool:
+    """Whether a name can stand on a line."""
     return bool(name) and name == name.strip() and not any(part in name for part in _NOT_IN_NAMES)

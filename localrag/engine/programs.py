@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from localrag.engine.claim_program import ClaimRecords, claim_records
+from localrag.engine.weighed_program import WeighedRecords, weighed_records
+
 
 @dataclass(frozen=True)
 class FreeText:
@@ -21,6 +24,10 @@ class FreeText:
 
     repeats: bool = False
     """Whether the text may repeat itself; otherwise it ends where it begins to."""
+
+    one_line: bool = False
+    """Whether it is one line of prose: without a line break or a tab, and not begun as JSON, a list, a
+    heading or a quotation are."""
 
     kind: Literal["free"] = "free"
 
@@ -222,7 +229,37 @@ class CitedText:
     kind: Literal["cited"] = "cited"
 
 
-Program = FreeText | Grammar | JsonSchema | Choice | Decide | Records | LeanRecords | CitedText
+Program = (
+    FreeText
+    | Grammar
+    | JsonSchema
+    | Choice
+    | Decide
+    | Records
+    | LeanRecords
+    | CitedText
+    | ClaimRecords
+    | WeighedRecords
+)
+
+
+def offered(program: WeighedRecords) -> LeanRecords:
+    """What an engine that cannot weigh lets the model write instead: a list of the likely names."""
+    likely = [
+        name for name, prior in zip(program.names, program.priors, strict=True) if prior >= program.least_name
+    ]
+    return LeanRecords(
+        names=tuple(likely),
+        types=program.types,
+        type_words=program.type_words,
+        type_chars=program.type_chars,
+        phrases=program.phrases,
+        max_entities=program.max_entities,
+        max_relations=program.max_relations,
+        phrase_words=program.phrase_words,
+        word_chars=program.word_chars,
+        loose=True,
+    )
 
 
 def to_dict(program: Program) -> dict[str, Any]:
@@ -237,7 +274,7 @@ def from_dict(data: dict[str, Any]) -> Program:
     """
     kind = data.get("kind")
     if kind == "free":
-        return FreeText(max_chars=int(data["max_chars"]), repeats=bool(data["repeats"]))
+        return FreeText(int(data["max_chars"]), bool(data["repeats"]), bool(data["one_line"]))
     if kind == "grammar":
         return Grammar(lark=str(data["lark"]))
     if kind == "json":
@@ -262,6 +299,10 @@ def from_dict(data: dict[str, Any]) -> Program:
         )
         taken = tuple(data["taken"])
         return Records(**{**data, "kinds": kinds, "taken": taken, "taken_pairs": _pairs(data)})
+    if kind == "weighed":
+        return weighed_records(data)
+    if kind == "claims":
+        return claim_records(data)
     raise ValueError(f"unknown program kind {kind!r}")
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from localrag.engine.decisions import decide
+from localrag.engine.programs import offered
 from localrag.engine.remote_http import Stop
 from localrag.engine.remote_writing import Emit
 from localrag.engine.types import (
@@ -25,6 +27,7 @@ from localrag.engine.types import (
     ModelDescription,
     ProgressEvent,
 )
+from localrag.engine.weighed_program import WeighedRecords
 from localrag.errors import Cancelled, EngineError, LocalragError, PromptTooLong, RemoteUnreachable
 
 _HEARTBEAT_SECONDS = 0.2
@@ -189,7 +192,7 @@ class _Calls:
                 if callable(check):
                     check(request, self._about)
                 result: Event | LocalragError = self._dialect.write(
-                    request, self._about, self._stop, emit, place
+                    _without_weighing(request), self._about, self._stop, emit, place
                 )
             except LocalragError as error:
                 result = error
@@ -224,6 +227,13 @@ class _Calls:
         """End what runs."""
         self._stop.stop()
         self._stops.discard(self._stop)
+
+
+def _without_weighing(request: GenerationRequest) -> GenerationRequest:
+    """A server tells no scores, so it is offered the likely names and chooses itself."""
+    if isinstance(request.program, WeighedRecords):
+        return replace(request, program=offered(request.program))
+    return request
 
 
 def _failed(error: LocalragError) -> Generation:

@@ -269,6 +269,11 @@ def single_ask(program: Program) -> Ask:
         return Ask(program.schema, "")
     if isinstance(program, Choice):
         return Ask(_object({"choice": _enum(list(program.options))}), 'Write JSON: {"choice": …}.')
+    if isinstance(program, FreeText) and program.one_line:
+        first = rf"[^ {{}}<>|#*`\[\]\-{_SAFE}]"
+        most = f"{{0,{program.max_chars - 1}}}" if program.max_chars else "*"
+        text = {"type": "string", "pattern": f"^{first}[^{_SAFE}]{most}$"}
+        return Ask(_object({"text": text}), 'Write JSON: {"text": …}.')
     if isinstance(program, FreeText):
         bound: dict[str, Any] = {"maxLength": program.max_chars} if program.max_chars else {}
         return Ask(_object({"text": {"type": "string", "minLength": 1, **bound}}), 'Write JSON: {"text": …}.')

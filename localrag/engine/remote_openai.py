@@ -13,10 +13,12 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from localrag.engine.claim_program import ClaimRecords
 from localrag.engine.gbnf import to_gbnf
 from localrag.engine.programs import Decide, JsonSchema, LeanRecords, Records
 from localrag.engine.remote_chat import Reply, go_on, request_body, say, turns
 from localrag.engine.remote_check import TextCheck, canonical_json, fits
+from localrag.engine.remote_claims import claims_ask, claims_gbnf, claims_lines, split_claims, take_claims
 from localrag.engine.remote_counting import Counter
 from localrag.engine.remote_http import Server, Stop
 from localrag.engine.remote_json import Ask, JsonRecords, single_ask, single_text
@@ -124,6 +126,7 @@ class OpenAiDialect:
             sequences=_PLACES.get(self._maker, 1),
             threads=0,
             notes=tuple(note for note in (self._server.address.notice, _NOTE) if note),
+            decides=False,
         )
 
     def mechanism(self, kind: Kind, stop: Stop) -> Mechanism | None:
@@ -204,7 +207,9 @@ class _Writing:
         program = self._request.program
         grammar = None if isinstance(program, JsonSchema) else self._dialect.mechanism("grammar", self._stop)
         try:
-            if grammar is not None:
+            if isinstance(program, ClaimRecords):
+                finish = self._claims(program, grammar)
+            elif grammar is not None:
                 many = isinstance(program, Records | LeanRecords)
                 finish = self._rounds(grammar) if many else self._segments(grammar)
             else:
@@ -309,6 +314,32 @@ class _Writing:
         for segment in segments[self._shown :] if self._request.stream else ():
             self._emit(TextEvent(segment.name, segment.text))
         self._shown = len(segments)
+
+    def _claims(self, program: ClaimRecords, grammar: Mechanism | None) -> Literal["stop", "length"]:
+        """All claims in one call, under a grammar or a schema."""
+        written, chat = self._written, turns(self._request.messages)
+        if written.add_forced():
+            return "stop"
+        if grammar is not None:
+            reply = self._call(grammar, claims_gbnf(program), chat)
+            take_claims(program, written, split_claims(program, reply.text))
+        else:
+            mechanism, ask = self._schema_mechanism(), claims_ask(program)
+            if ask is None:
+                raise self._broken("")
+            chat = turns(self._request.messages, ask.instruction)
+            reply = self._call(mechanism, ask.schema, chat)
+            try:
+                lines = [] if reply.cut else claims_lines(program, reply.text)
+            except ConstraintError as error:
+                raise RemoteRefused(f"{self._dialect.where}: {error.message}", error.hint) from error
+            take_claims(program, written, lines)
+        self._show()
+        if reply.cut:
+            return "length"
+        if written.step is not None:
+            self._take_whole(program.completion_delimiter)
+        return "stop"
 
     # Under a schema.
 

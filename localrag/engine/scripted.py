@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from localrag.engine.claim_program import NONE, STATUSES, ClaimRecords
 from localrag.engine.decisions import decide
 from localrag.engine.lean import ARROW, BETWEEN, END, ENTITY, MARK, RELATIONSHIP
 from localrag.engine.names import NameBook, capitals
@@ -29,6 +30,7 @@ from localrag.engine.programs import (
     LeanRecords,
     Record,
     Records,
+    offered,
 )
 from localrag.engine.types import (
     INTERACTIVE,
@@ -44,6 +46,7 @@ from localrag.engine.types import (
     TextEvent,
     TextKind,
 )
+from localrag.engine.weighed_program import WeighedRecords
 from localrag.errors import EngineError
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -152,6 +155,8 @@ class ScriptedModel:
 
     def _segments(self, request: GenerationRequest, prompt: str) -> list[Segment]:
         program = request.program
+        if isinstance(program, WeighedRecords):
+            program = offered(program)
         if self._answers is not None:
             return _cut(program, self._answers(request))
         if isinstance(program, Records):
@@ -161,6 +166,8 @@ class ScriptedModel:
             return [Segment("body", " ".join(words) + " [1]."), Segment("sources", program.heading + "[1]")]
         if isinstance(program, LeanRecords):
             return _lean(program)
+        if isinstance(program, ClaimRecords):
+            return _claims(program)
         if isinstance(program, (Choice, Decide)):
             return [Segment("choice", program.options[0])]
         if isinstance(program, JsonSchema):
@@ -195,6 +202,9 @@ def _cut(program: object, text: str) -> list[Segment]:
             for line in text.split("\n")
             if line
         ]
+    if isinstance(program, ClaimRecords):
+        lines = [line for line in text.split("\n") if line]
+        return [Segment("claim" if line.startswith("(") else "complete", f"{line}\n") for line in lines]
     if isinstance(program, (Choice, Decide)):
         return [Segment("choice", text)]
     if isinstance(program, JsonSchema):
@@ -242,6 +252,19 @@ def _lean(program: LeanRecords) -> list[Segment]:
         phrase = program.phrases[0] if program.phrases else "is with"
         result.append(Segment(RELATIONSHIP, f"{source}{ARROW} {target}{BETWEEN}{phrase}\n"))
     return [*result, Segment(MARK, END)]
+
+
+def _claims(program: ClaimRecords) -> list[Segment]:
+    """One claim about each of the first names, each about the next, quoting one sentence after the other."""
+    result = []
+    for place, subject in enumerate(program.subjects[: min(program.maximum, _PER_KIND, program.sentences)]):
+        other = next((name for name in program.objects if name != subject), NONE)
+        days = [f"{day}T00:00:00" if day else NONE for day in (program.periods or [("", "")])[0]]
+        type_ = program.types[0] if program.types else "CLAIM"
+        fields = (subject, other, type_, STATUSES[place % len(STATUSES)], *days, "It is so.", str(place + 1))
+        line = program.tuple_delimiter.join(fields)
+        result.append(Segment("claim", f"({line}){program.record_delimiter}\n"))
+    return [*result, Segment("complete", program.completion_delimiter)]
 
 
 def _fields(kind: Record, names: list[str], pairs: set[frozenset[str]]) -> list[str] | None:

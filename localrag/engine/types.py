@@ -134,6 +134,9 @@ class Generation:
     rolled_back_tokens: int = 0
     """Tokens that were written and taken back because they repeated what was there; in no other count."""
 
+    weighed_tokens: int = 0
+    """Tokens that were read to see what the model thinks of them, and taken back; in no other count."""
+
     deaths: int = 0
     """Deaths of the engine that it was given up after; 0 unless it is to blame for them."""
 
@@ -145,6 +148,10 @@ class Generation:
 
     closed: bool = False
     """Whether JSON was closed because the token budget ended: it fits its schema but is not complete."""
+
+    judged: Mapping[str, Any] = field(default_factory=dict)
+    """What was weighed, where `WeighedRecords.explain` asks for it: `names` with rows (place, numbers of
+    `NameWeights`), `listed` places, `pairs` with rows (two places in the list, numbers of `PairWeights`)."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +260,9 @@ class ModelDescription:
 
     notes: tuple[str, ...] = ()
     """What a person should know of how the model runs: settings that were adjusted, a borrowed template."""
+
+    decides: bool = True
+    """Whether it can be asked for the probabilities of options."""
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,18 @@ _CLOSE_LOOK = 64
 class Writer:
     """Writes the output of one job."""
 
-    def __init__(self, job: Job, vocabulary: Vocabulary, pieces: Callable[[int], bytes], emit: Emit) -> None:
-        """Opens the first segment; what is forced at its start is pending afterwards."""
+    def __init__(
+        self,
+        job: Job,
+        vocabulary: Vocabulary,
+        pieces: Callable[[int], bytes],
+        emit: Emit,
+        driver: Driver | None = None,
+    ) -> None:
+        """Opens the first segment; what is forced at its start is pending afterwards.
+
+        `driver` writes part of a job's output; without it the program's own writes all.
+        """
         self._job = job
         self._request = job.request
         self._output = job.output
@@ -67,8 +77,13 @@ class Writer:
         self._shortened: set[str] = set()
         """Kinds of records of which one was shortened."""
         self._closed = False
-        self._driver: Driver = driver_for(job.request.program)
+        self._driver: Driver = driver_for(job.request.program) if driver is None else driver
         self._open(self._driver.first())
+
+    @property
+    def last_token(self) -> int | None:
+        """The last token that was written; None if there is none."""
+        return self._tokens[-1][0] if self._tokens else None
 
     def feed(self, logits: Scores) -> None:
         """Choose the next token and all that is forced behind it."""
@@ -83,7 +98,7 @@ class Writer:
         if not job.finish:
             self._bound()
         if not (job.finish or job.pending):
-            job.read_again(self._tokens[-1][0] if self._tokens else None)
+            job.read_again(self.last_token)
         if self._request.stream and job.finish != "stop" and not self._closed:
             self._stream()
 

@@ -18,6 +18,7 @@ from localrag.engine.llama import Model
 from localrag.engine.matching import Vocabulary
 from localrag.engine.programs import Decide, Program
 from localrag.engine.template import RenderedPrompt
+from localrag.engine.weighed_program import WeighedRecords
 
 Scorer = Callable[["Desk", Job, list[int]], NDArray[np.float32]]
 """Gives the scores after the tokens in the cache."""
@@ -61,7 +62,7 @@ class Desk:
                 del cache[len(cache) - job.cut :]
                 job.cut = 0
             assert job.past == len(cache)
-            if not (job.finish or isinstance(program, Decide)):
+            if not (job.finish or isinstance(program, Decide | WeighedRecords)):
                 text = b"".join(self.model.token_bytes(t) for t in [*cache[4:], *job.pending])
                 written = b"".join(data for _, data in job.output.segments) + job.output.current
                 # A token that is read again is the cache's last, so it counts once.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
+from dataclasses import replace
 
 import pytest
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.lean import parse_lean
 from localrag.engine.names import capitals
 from localrag.engine.programs import (
     Choice,
@@ -21,6 +24,7 @@ from localrag.engine.programs import (
     Records,
 )
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece
+from localrag.engine.weighed_program import NameWeights, PairWeights, WeighedRecords
 from localrag.extraction.program import Limits, Shape, records_program
 from localrag.extraction.wire import parse
 
@@ -239,3 +243,44 @@ def test_a_grammar_that_is_none_is_refused_with_its_cause(model: WorkerModel) ->
 def test_the_engine_works_on_after_a_refusal(model: WorkerModel) -> None:
     (generation,) = results(model, requests(Choice(("yes",)), 1, "after"))
     assert generation.text == "yes"
+
+
+@pytest.mark.parametrize("names", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_weighed_records_are_well_formed_and_judged_alike_in_any_company(
+    model: WorkerModel, names: tuple[str, ...]
+) -> None:
+    count = len(names)
+    program = WeighedRecords(
+        names=names,
+        priors=(0.0,) * count,
+        spans=tuple((20 * place, 20 * place + 10) for place in range(count)),
+        sentences=((0,),) * count,
+        types=("person", "place"),
+        name_weights=NameWeights(rest=1.0),
+        pair_weights=PairWeights(better=1.0, bias=2.0),
+        phrase_words=3,
+        explain=True,
+    )
+    alone = results(model, requests(program, 1, "港口 harbour"))[0]
+    middle = statistics.median(numbers[2] for _, *numbers in alone.judged["names"])
+    program = replace(program, name_weights=NameWeights(rest=1.0, bias=-middle))
+    written = results(model, requests(program, 60, "港口 harbour"))
+    entities = relations = 0
+    for generation in written:
+        assert generation.finish == "stop", generation.error
+        listed, joined = parse_lean((segment.name, segment.text) for segment in generation.segments)
+        assert [entity.name for entity in listed] == [names[place] for place in generation.judged["listed"]]
+        pairs = [frozenset((relation.source, relation.target)) for relation in joined]
+        assert len(set(pairs)) == len(pairs)
+        assert all(pair <= {entity.name for entity in listed} for pair in pairs)
+        assert generation.weighed_tokens > 0
+        entities += len(listed)
+        relations += len(joined)
+    assert entities >= 20
+    assert relations >= 3
+    # Alone in the model, what it thinks of a name is the same but for rounding.
+    for (place, *numbers), (other, *others) in zip(
+        alone.judged["names"], written[0].judged["names"], strict=True
+    ):
+        assert place == other
+        assert numbers == pytest.approx(others, abs=0.05)

@@ -61,6 +61,7 @@ PROGRAMS: tuple[Program, ...] = (
     CitedText(1, refusal="", max_sources=1),
     FreeText(),
     FreeText(max_chars=5000),
+    FreeText(max_chars=500, one_line=True),
     Choice(("yes", "no", "not sure (at all)")),
 )  # fmt: skip
 

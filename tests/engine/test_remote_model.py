@@ -73,6 +73,7 @@ PROGRAMS: dict[str, Program] = {
     "cited": CitedText(7, marks=("[General Knowledge]",)),
     "always": CitedText(2, refusal=""),
     "free": FreeText(max_chars=60),
+    "one line": FreeText(max_chars=60, one_line=True),
     "choice": Choice(("yes", "no", 'or "else"')),
     "json": JsonSchema(SCHEMA),
 }
@@ -338,7 +339,7 @@ def test_a_decision_reads_the_probabilities_of_tokens() -> None:
 
 
 def test_records_come_many_to_a_call_and_calls_go_on_with_what_is_written() -> None:
-    with served("vllm", 5) as (model, standin):
+    with served("vllm", 2) as (model, standin):
         *_, result = model.stream(request(PROGRAMS["english"]))
         assert isinstance(result, Generation)
         chats = standin.bodies("/v1/chat/completions")[1:]
