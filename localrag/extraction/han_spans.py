@@ -1,40 +1,33 @@
-"""Names in Chinese and Japanese text: titles, quotations, dates, foreign names, short runs of characters.
+"""Names in Chinese and Japanese text: titles, quotations, dates, foreign names, short runs of words.
 
-There is no word list of Chinese behind this. A run of characters scores by what the chunk itself shows (how
-often it occurs, and whether it occurs without its neighbours), by borders beside it, by a telling ending or
-surname, and by its length; the model chooses among the best.
+Chinese has no blanks between words, so runs are made of the words of `han_words`. That keeps nearly every
+name that people marked on the open data, and offers a fraction of all runs of characters.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from localrag.extraction.tokens import Token
-from localrag.extraction.word_spans import Span, frequency_bonus
+from localrag.extraction.han_words import Unit
+from localrag.extraction.word_spans import Span
 from localrag.extraction.words import (
     HAN_BORDER,
     HAN_ENDINGS,
-    HAN_FIRST_ALLOWED,
-    HAN_LAST_ALLOWED,
-    HAN_LONG_ENDINGS,
-    HAN_NEVER,
     HAN_NOT_FIRST,
     HAN_NOT_LAST,
     HAN_SENTENCE_ENDS,
-    HAN_SURNAMES,
     HAN_TRANSLITERATION,
 )
 from localrag.graph.names import CJK
 
-MIN_UNITS, MAX_UNITS, MAX_LONG_UNITS = 2, 12, 20
-"""Length of a run in units (a character, or a word in Latin letters or digits); the last for names such as
-those of companies, known by their ending."""
+MAX_WORDS, MAX_CHARACTERS = 9, 20
+"""Longest run of words; a word in other letters counts as two characters."""
+
+_PARTICLES = frozenset("ucpyek")
+"""Classes of words with which no name begins or ends: particles, conjunctions, prepositions, times of day."""
 
 _STRONG, _PART = 10.0, 5.0
-_LENGTH_SCORES = (0.0, 0.0, 0.6, 0.7, 1.0, 0.8, 0.7, 0.4, 0.3, 0.1, 0.0, -0.3, -0.5)
-_CUT_PENALTY = 3.0
 _MAX_QUOTED = 24
 _ENDINGS = tuple(HAN_ENDINGS)
 
@@ -64,97 +57,59 @@ def han_pattern_spans(text: str) -> Iterator[Span]:
     for match in _QUOTED.finditer(text):
         inner = match.group(match.lastindex or 0)
         if re.search(rf"[{CJK}]", inner) and not re.search(r"[。！？，；]", inner):
-            yield Span(
-                *match.span(match.lastindex or 0),
-                _STRONG + (1.0 if match.group()[0] in "《〈" else 0.0),
-                True,
-            )
+            is_title = match.group()[0] in "《〈"
+            place = match.span(match.lastindex or 0)
+            yield Span(*place, _STRONG + is_title, True, "title" if is_title else "quoted")
     for match in _DATES.finditer(text):
-        yield Span(*match.span(), _STRONG + 1, True)
+        yield Span(*match.span(), _STRONG + 1, True, "date")
     for match in _AMOUNTS.finditer(text):
-        yield Span(*match.span(), _PART, False)
+        yield Span(*match.span(), _PART, False, "amount")
     for match in _FOREIGN.finditer(text):
         # A name is known to be whole if what follows it cannot belong to it.
         whole = not text[match.end() : match.end() + 1] or text[match.end()] in _AFTER_NAMES
         whole = whole or re.match(rf"[^{CJK}A-Za-z]", text[match.end()]) is not None
         strong = whole and (len(match.group()) > 3 or re.search(_DOT, match.group()) is not None)
-        yield Span(*match.span(), _STRONG if strong else _PART, strong)
+        yield Span(*match.span(), _STRONG if strong else _PART, strong, "foreign")
 
 
-def han_spans(runs: list[list[Token]], marked: list[Span]) -> Iterator[Span]:
-    """Runs of 2 to 12 units that hold a character and do not begin or end with a particle.
+def han_spans(sequences: Iterable[Sequence[Unit]]) -> Iterator[Span]:
+    """Runs of one to nine words that hold a Chinese character and do not begin or end with a particle.
 
-    `marked` are the names that are known by their form; a run that cuts one of them scores low.
+    The words are those of `han_words.units`, one sequence for each stretch between breaks.
     """
-    inside = {place for span in marked if span.strong for place in range(span.start + 1, span.end)}
-    mixed = [run for run in runs if any(token.kind == "han" for token in run)]
-    counts: Counter[str] = Counter()
-    for run in mixed:
-        for start in range(len(run)):
-            for width in range(MIN_UNITS, min(MAX_LONG_UNITS, len(run) - start) + 1):
-                counts[_key(run, start, start + width)] += 1
-    for run in mixed:
-        for start, token in enumerate(run):
-            if not _may_begin(run, start):
+    for run in sequences:
+        for start, unit in enumerate(run):
+            if not _may_begin(unit):
                 continue
-            for width in range(MIN_UNITS, min(MAX_LONG_UNITS, len(run) - start) + 1):
-                end = start + width
-                if width > MAX_UNITS and not _key(run, start, end).endswith(HAN_LONG_ENDINGS):
-                    continue
-                if run[end - 1].text in HAN_SENTENCE_ENDS:
+            width, has_han = 0, False
+            for end in range(start + 1, min(start + MAX_WORDS, len(run)) + 1):
+                last = run[end - 1]
+                is_letters = last.kind[0] == "L"
+                has_han = has_han or not is_letters
+                width += 2 if is_letters else len(last.text)
+                if width > MAX_CHARACTERS or last.text in HAN_SENTENCE_ENDS:
                     break
-                if _may_end(run, end) and any(unit.kind == "han" for unit in run[start:end]):
-                    score = _score(run, start, end, counts)
-                    if token.start in inside or run[end - 1].end in inside:
-                        score -= _CUT_PENALTY
-                    yield Span(token.start, run[end - 1].end, score, False)
+                alone = end == start + 1 and len(last.text) == 1
+                if has_han and not alone and _may_end(last):
+                    yield Span(unit.start, last.end, _score(run, start, end), False)
 
 
-def _key(run: list[Token], start: int, end: int) -> str:
-    return "".join(token.text for token in run[start:end])
-
-
-def _may_begin(run: list[Token], start: int) -> bool:
-    first = run[start]
-    if first.kind == "dot":
+def _may_begin(unit: Unit) -> bool:
+    if unit.kind == "dot" or unit.kind[0] in _PARTICLES:
         return False
-    return first.text not in HAN_NOT_FIRST or _key(run, start, start + 2) in HAN_FIRST_ALLOWED
+    return len(unit.text) > 1 or unit.text not in HAN_NOT_FIRST
 
 
-def _may_end(run: list[Token], end: int) -> bool:
-    last = run[end - 1]
-    if last.kind == "dot":
+def _may_end(unit: Unit) -> bool:
+    if unit.kind == "dot" or unit.kind[0] in _PARTICLES:
         return False
-    return last.text not in HAN_NOT_LAST or _key(run, max(end - 2, 0), end) in HAN_LAST_ALLOWED
+    return len(unit.text) > 1 or unit.text not in HAN_NOT_LAST
 
 
-def _score(run: list[Token], start: int, end: int, counts: Counter[str]) -> float:
-    text = _key(run, start, end)
-    count = counts[text]
-    score = _LENGTH_SCORES[min(end - start, MAX_UNITS)] + 2 * frequency_bonus(count)
-    score += 1.5 if _is_border(run, start - 1) else 0.0
-    score += 1.5 if _is_border(run, end) else 0.0
-    if text.endswith(_ENDINGS):
-        score += 2.0
-    if len(text) in (2, 3) and text[0] in HAN_SURNAMES:
-        score += 1.0
-    score -= 2.0 * sum(char in HAN_NEVER for char in text)
-    score -= 1.0 * sum(char in HAN_BORDER for char in text[1:-1])
-    # What never occurs without the unit before or behind it is a piece of something longer.
-    if count > 1 and any(counts[longer] == count for longer in _longer(run, start, end)):
-        score -= 2.0
-    return score
-
-
-def _is_border(run: list[Token], place: int) -> bool:
-    if not 0 <= place < len(run):
-        return True
-    return run[place].text in HAN_BORDER or run[place].kind == "word"
-
-
-def _longer(run: list[Token], start: int, end: int) -> Iterator[str]:
-    if end - start < MAX_UNITS:
-        if start > 0:
-            yield _key(run, start - 1, end)
-        if end < len(run):
-            yield _key(run, start, end + 1)
+def _score(run: Sequence[Unit], start: int, end: int) -> float:
+    """How likely the run is a name, roughly; `chances` knows better."""
+    score = 0.0
+    score += 1.5 if start == 0 or run[start - 1].text in HAN_BORDER else 0.0
+    score += 1.5 if end == len(run) or run[end].text in HAN_BORDER else 0.0
+    score += 2.0 if run[end - 1].text.endswith(_ENDINGS) else 0.0
+    return score - 0.5 * max(0, end - start - 3)

@@ -15,6 +15,8 @@ MAX_NAME = 80
 FORBIDDEN = frozenset("<>|#")
 """Characters that can stand in no field, because delimiters are made of them."""
 
+# Names of letters, digits and Chinese characters, with single signs between them: most names, told at once.
+_PLAIN = re.compile(r"[0-9A-Za-z\u4e00-\u9fff]+(?:[ '.,&-][0-9A-Za-z\u4e00-\u9fff]+)*")
 _JOINERS = frozenset("\u200c\u200d")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -51,6 +53,8 @@ def balanced(text: str) -> bool:
 
 def writable(text: str) -> bool:
     """Whether the text can be a field: not empty, one line, no delimiter character, parentheses in pairs."""
+    if _PLAIN.fullmatch(text):
+        return True
     return bool(text) and text == one_line(text) and balanced(text) and all(map(_printable, text))
 
 

@@ -6,8 +6,7 @@ A break is whatever no name runs across: punctuation, an empty line, white space
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from localrag.extraction.words import ABBREVIATIONS
 from localrag.graph.names import CJK
@@ -42,8 +41,7 @@ _NAME_KINDS: dict[str | None, Kind] = {"word": "word", "han": "han", "dot": "dot
 _OPENERS = frozenset('.!?:;。！？：；"“”‘*-•–—…')
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word, a character, or a break."""
 
     kind: Kind

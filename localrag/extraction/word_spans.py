@@ -11,7 +11,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from localrag.extraction.tokens import Token
 from localrag.extraction.words import (
@@ -29,6 +30,7 @@ from localrag.extraction.words import (
 MAX_FREE_WORDS = 5
 """Longest run of words that is offered without a form that marks it as a name."""
 
+_REMEMBERED = 8192
 _MAX_JOINED = 10
 _MAX_QUOTED_WORDS = 10
 _STRONG, _PART = 10.0, 5.0
@@ -68,8 +70,7 @@ _QUOTED = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A place in the text that may be a name."""
 
     start: int
@@ -84,24 +85,32 @@ class Span:
     strong: bool
     """Whether its form marks it as a name."""
 
+    kind: str = "run"
+    """What the form says: date, amount, quoted, title, foreign, name, or run for a run of words."""
+
 
 def pattern_spans(text: str) -> Iterator[Span]:
     """Dates, years, quotations that are no sentences, and amounts."""
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
-            yield Span(*match.span(), _STRONG + 1, True)
+            yield Span(*match.span(), _STRONG + 1, True, "date")
     for pattern in _QUOTED:
         for match in pattern.finditer(text):
             inner = match.group(1)
             if len(inner.split()) <= _MAX_QUOTED_WORDS and inner[-1] not in ".!?," and "\n\n" not in inner:
-                yield Span(*match.span(1), _STRONG, True)
+                yield Span(*match.span(1), _STRONG, True, "quoted")
     for match in _AMOUNTS.finditer(text):
-        yield Span(*match.span(), _PART, False)
+        yield Span(*match.span(), _PART, False, "amount")
 
 
 def is_function(token: Token) -> bool:
     """Whether no name begins or ends with this word."""
-    lower = token.text.lower()
+    return _is_function(token.text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_function(text: str) -> bool:
+    lower = text.lower()
     return lower in FUNCTION_WORDS or lower.rstrip(".") in FUNCTION_WORDS or lower in ("'s", "’s", "&")
 
 
@@ -143,16 +152,20 @@ def _between_characters(run: list[Token]) -> Iterator[list[Token]]:
 
 def _is_capital(token: Token) -> bool:
     """Whether a word looks like a name or a code: a capital letter or a digit among letters in it."""
-    text = token.text
+    return _looks_capital(token.text, token.opens)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _looks_capital(text: str, opens: bool) -> bool:
     if _ATTRIBUTE.search(text):
         return False
     if any(char.isupper() or char.istitle() for char in text):
-        if not is_function(token) or _INITIAL.fullmatch(text):
+        if not _is_function(text) or _INITIAL.fullmatch(text):
             return True
         if text.isupper():
             return text in ("US", "WHO", "IT")
         # Inside a sentence a function word has a capital only as part of a name or title.
-        return text.lower() in NAME_BEGINNINGS or not token.opens
+        return text.lower() in NAME_BEGINNINGS or not opens
     has_letter = any(char.isalpha() for char in text)
     return (
         has_letter
@@ -245,7 +258,8 @@ def _parts(segment: list[Token]) -> Iterator[Span]:
         for width in range(1, min(len(piece), MAX_FREE_WORDS) + 1):
             for start in range(len(piece) - width + 1):
                 part = piece[start : start + width]
-                if width < len(segment) and _is_capital(part[-1]) and not part[0].text.isdigit():
+                is_year = part[0].text.isdigit() and (len(part[0].text) != 4 or width == 1)
+                if width < len(segment) and _is_capital(part[-1]) and not is_year:
                     yield _span(part, _PART, False)
 
 
@@ -271,7 +285,7 @@ def _bridged(
             continue
         start, end = capital_ends.get(tokens[place - 1].end), capital_starts.get(tokens[place + 1].start)
         if start is not None and end is not None:
-            yield Span(start, end, _PART - 1, False)
+            yield Span(start, end, _PART - 1, False, "name")
 
 
 def _hyphen_parts(words: list[Token]) -> Iterator[Span]:
@@ -281,7 +295,7 @@ def _hyphen_parts(words: list[Token]) -> Iterator[Span]:
             place = word.start
             for part in word.text.split("-"):
                 if len(part) > 2 and part[0].isupper() and part.lower() not in FUNCTION_WORDS:
-                    yield Span(place, place + len(part), _PART, False)
+                    yield Span(place, place + len(part), _PART, False, "name")
                 place += len(part) + 1
 
 
@@ -315,13 +329,13 @@ def _trimmed(words: list[Token]) -> list[Token]:
     return words
 
 
-def _span(words: list[Token], score: float, strong: bool) -> Span:
-    return Span(words[0].start, words[-1].end, score, strong)
+def _span(words: list[Token], score: float, strong: bool, kind: str = "name") -> Span:
+    return Span(words[0].start, words[-1].end, score, strong, kind)
 
 
 def _free(words: list[Token], named: list[tuple[int, int]]) -> Iterator[Span]:
     """Runs of one to five words that neither begin nor end with a function word."""
-    function = [is_function(word) for word in words]
+    function = [is_function(word) and not _begins_name(word) for word in words]
     blocked = [fn and word.text.lower() not in INSIDE_NAMES for fn, word in zip(function, words, strict=True)]
     for start in range(len(words)):
         if function[start]:
@@ -333,7 +347,12 @@ def _free(words: list[Token], named: list[tuple[int, int]]) -> Iterator[Span]:
                 char.isalpha() for word in words[start:end] for char in word.text
             ):
                 continue
-            yield _span(words[start:end], _free_score(words, function, start, end, named), False)
+            yield _span(words[start:end], _free_score(words, function, start, end, named), False, "run")
+
+
+def _begins_name(word: Token) -> bool:
+    """Whether a function word has its capital from a name: New Mexico music."""
+    return not word.opens and word.text.istitle() and word.text.lower() in NAME_BEGINNINGS
 
 
 def _free_score(
@@ -353,9 +372,14 @@ def _free_score(
 
 def _is_border(word: Token) -> bool:
     """Whether a name often begins behind this word or ends before it."""
-    lower = word.text.lower()
-    is_verb_or_adverb = word.text.islower() and lower.endswith(("ly", "ed"))
-    return is_function(word) or is_verb_or_adverb or lower in BORDER_WORDS or lower in NOT_LAST
+    return _separates(word.text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _separates(text: str) -> bool:
+    lower = text.lower()
+    is_verb_or_adverb = text.islower() and lower.endswith(("ly", "ed"))
+    return _is_function(text) or is_verb_or_adverb or lower in BORDER_WORDS or lower in NOT_LAST
 
 
 def frequency_bonus(count: int) -> float:

@@ -71,12 +71,12 @@ INSIDE_NAMES = _words(
 LINKS = _words(
     """
     of the and for de la le les du des del della dello di da dal dos das van von der den dem zu zur und
-    et y e al el ibn bin ben ter ten 's ’s & a in on
+    et y e al el ibn bin ben ter ten 's ’s & a in on at to
     """
 )
 """Words over which capitalised words are joined."""
 
-STRONG_LINKS = LINKS - _words("and und et y e & a in on")
+STRONG_LINKS = LINKS - _words("and und et y e & a in on at to")
 """Links after which the joined words are one name; behind the others they may also be two."""
 
 NAME_BEGINNINGS = _words(
@@ -170,9 +170,75 @@ HAN_SURNAMES = frozenset(
 """Chinese surnames of one character."""
 
 HAN_TRANSLITERATION = frozenset(
+    "夫默列堡哥舍摩罕卜厄烈撒丽契赖宁吕宝墨"
     "阿埃艾爱安奥巴贝本比彼宾波伯博布查达戴丹德登迪蒂丁多恩尔法菲费芬弗福盖戈格古哈海汉赫亨胡霍基吉加贾杰金卡凯坎康考"
     "科克肯库拉莱兰朗劳勒雷里利莉林隆卢鲁路伦罗洛马玛迈麦曼梅蒙米密明莫姆穆纳娜内尼妮努诺欧帕派佩彭皮珀普奇齐恰乔切"
     "琼萨塞森莎沙山什史舒斯丝苏索塔泰汤特提廷图托瓦万威韦维温沃乌伍西希夏肖谢辛休雅亚扬耶叶伊因英尤约泽扎詹珍芝兹"
     "奈翰涅柯杜娅婕佐鲍侬凡弥楚豪荷简黎琳缪蓬琪瑞桑圣陶腾旺魏锡逊顿坦茨茜芙迦伽拜甘根葛廉略茅庞仁若施坎瑟"
 )
 """Characters with which foreign names are written in Chinese."""
+
+WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+"""English days of the week, which are names only beside a date; lower case."""
+
+TELLING = _words(
+    """
+    the a an this of in at by and or for with from on to as such & was is are were not that which who between
+    like called his her its their
+    """
+)
+"""Function words that are told apart where they stand beside a name."""
+
+PERSON_TITLES = _words(
+    """
+    president presidents mr. mrs. ms. mr mrs dr. dr minister ministers sir king queen director chairman
+    secretary general prince princess prime gov. sen. rep. senator governor professor prof. vice captain
+    capt. judge justice lord lady pope saint chief attorney chancellor ambassador commander colonel col. lt.
+    gen. sgt. maj. major admiral adm. emperor empress duke duchess count countess earl baron mayor
+    representative congressman congresswoman deputy premier spokesman actor actress singer st. father sister
+    brother rabbi bishop archbishop cardinal reverend rev. pres. detective officer sheriff inspector coach
+    first
+    """
+)
+"""English words that stand, with a capital, before a person's name; lower case."""
+
+HEADS = _words(
+    """
+    university college school institute academy department ministry commission committee council agency
+    bureau office party union association federation league society club company corporation corp. inc. inc
+    co. ltd. ltd bank group museum library theatre theater hospital church cathedral court house hall center
+    centre park river lake sea ocean island islands mountain mountains mount valley county city province
+    district state states republic kingdom empire region street road avenue bridge station airport award
+    awards prize medal festival championship championships cup games olympics conference workshop series
+    album records band orchestra ensemble army navy force forces division regiment war battle treaty act
+    constitution congress parliament senate assembly government administration service services press times
+    journal magazine news television radio network channel studios pictures entertainment software system
+    systems language algorithm model test tests theory method networks election elections movement revolution
+    international national
+    """
+)
+"""English nouns at the core of the names of bodies, places, works and events; lower case."""
+
+DEMONYMS = _words(
+    """
+    american british english french german italian spanish dutch danish swedish norwegian finnish russian
+    soviet chinese japanese korean indian canadian australian mexican brazilian israeli arab arabic greek
+    turkish polish czech hungarian irish scottish welsh swiss austrian belgian portuguese roman european
+    african asian egyptian iraqi iranian palestinian cuban jewish christian catholic muslim islamic republican
+    democratic democrat democrats republicans western eastern northern southern
+    """
+)
+"""English words for people, faiths and quarters; lower case."""
+
+SUFFIXES = tuple(
+    sorted(
+        _words(
+            """
+            ing ism ics logy graphy ase ine ide tion ment ity ness ance ence er or ist ian ate al ic ous ive
+            able ful ed ly oid ose ol ene age ship ure gen in um us is a o
+            """
+        ),
+        key=lambda ending: (-len(ending), ending),
+    )
+)
+"""Endings of English words that tell terms from everyday words, longest first."""

@@ -208,7 +208,7 @@ _PIECES = st.one_of(
 )
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.one_of(_PIECES, st.characters()), max_size=40).map("".join))
 def test_no_text_breaks_the_promises(text: str) -> None:
     found = find_candidates(text, 50)
