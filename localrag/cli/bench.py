@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from localrag.cli import output
+from localrag.cli.bench_extraction import extraction
 from localrag.cli.invocation import Invocation, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import stoppable
@@ -34,6 +35,9 @@ def bench() -> None:
     Example:
       localrag bench engine --data ../data --passages 10
     """
+
+
+bench.add_command(extraction)
 
 
 @bench.command("engine", short_help="How fast passages are read.")
