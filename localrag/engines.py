@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from localrag.catalogue.entries import Role
 from localrag.catalogue.installed import embedding_profile, find_embedding_model, find_model
+from localrag.engine.programs import Decide
 from localrag.engine.types import (
     Embedder,
     EngineOptions,
@@ -27,6 +28,7 @@ from localrag.store.rows import GenerationRow, SpaceFields
 
 if TYPE_CHECKING:
     from localrag.engine.measuring import Measured
+    from localrag.engine.tuned import Tuning
 
 REMOTE_POOLING = "remote"
 """What the space of vectors made at a server says of their pooling."""
@@ -212,6 +214,25 @@ class Engines:
         finally:
             self._measuring.release()
 
+    def measured(self) -> tuple[str, Tuning | None]:
+        """Fingerprint of the language model that would be used, and what is known of its speed here, without
+        starting it; empty and None for a server's, for one that was given, and for none."""
+        with self._lock:
+            if not self._is_local():
+                return "", None
+        from localrag.engine.client import WorkerModel
+        from localrag.engine.gguf import inspect
+        from localrag.engine.measuring import find_stored
+
+        if self._model is not None and not isinstance(self._model, WorkerModel):
+            return "", None
+        try:
+            path = find_model(self._settings.models.chat, "chat")
+            return inspect(path).fingerprint, find_stored(path, self.options())
+        except ModelError:
+            # Who needs the model is told when it is started.
+            return "", None
+
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the language model runs here; nothing before it has started."""
         from localrag.engine.client import WorkerModel
@@ -300,15 +321,20 @@ def _is_installed(name: str, role: Role) -> bool:
 
 def generation_row(request: GenerationRequest, generation: Generation, prompt: str) -> GenerationRow:
     """A call for the journal; `prompt` is the hash of its kept prompt."""
-    parameters = {
+    parameters: dict[str, object] = {
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "seed": request.seed,
         "program": request.program.kind,
         "shared_tokens": generation.shared_tokens,
         "forced_tokens": generation.forced_tokens,
+        "weighed_tokens": generation.weighed_tokens,
         "tokens_sha256": generation.prompt_hash,
     }
+    if isinstance(request.program, Decide) and generation.probabilities:
+        parameters["probabilities"] = dict(
+            zip(request.program.options, generation.probabilities, strict=True)
+        )
     return GenerationRow(
         task=request.task,
         prompt_hash=prompt,

@@ -16,13 +16,14 @@ from localrag import filing
 from localrag.adding import AddEvent, AddReport, add
 from localrag.answering.answerer import Answerer
 from localrag.answering.types import Answer, AskEvent
+from localrag.claiming import ClaimDesk, ClaimEvent, Wanted, extract_claims
 from localrag.curating import AliasDesk, EntityDesk, RelationDesk, TagDesk
 from localrag.deleting import Deleted, delete
 from localrag.engine.tuned import in_words
 from localrag.engines import Engines
 from localrag.errors import Cancelled
 from localrag.finding import SUFFIX, document_named, find_knowledge_base
-from localrag.indexing import IndexEvent, index
+from localrag.indexing import Budget, Estimate, IndexEvent, expected, index
 from localrag.overview import Status, VectorStatus, overview
 from localrag.reembedding import ReembedEvent, cancel_reembedding, reembed
 from localrag.retrieval.types import Retrieved
@@ -35,6 +36,7 @@ from localrag.store.file_rows import FileFacts, MergeReport
 from localrag.store.followed_rows import RootRow
 from localrag.store.space_rows import SpaceProgress
 from localrag.store.sqlite import read_only_error
+from localrag.summarising import SummariseEvent, summarise
 from localrag.syncing import Options as SyncOptions
 from localrag.syncing import PatternChange, SyncEvent, SyncReport, sync, unfollow
 from localrag.watching import Targets, Watch, targets
@@ -132,6 +134,21 @@ class KnowledgeBase:
         """Tags of documents: list, add, remove, undo."""
         return TagDesk(self._store)
 
+    @property
+    def claims(self) -> ClaimDesk:
+        """Looks through claims: lists, timelines, contradictions, what makes them or is their subject."""
+        return ClaimDesk(self._store)
+
+    def extract_claims(
+        self, wanted: Wanted | None = None, cancel: threading.Event | None = None
+    ) -> Generator[ClaimEvent, None, None]:
+        """Read claims in what was indexed: about whom, which and where as `wanted` says, else the settings.
+
+        Stopped in any way it goes on at the next call. The last event is `ClaimsFinished`. Raises as
+        `claiming.extract_claims` says.
+        """
+        return extract_claims(self._store, self._engines, self._settings, wanted, cancel)
+
     def close(self) -> None:
         """Close the file, and the engines if they were not given by the caller. May be called twice."""
         self._store.close()
@@ -208,14 +225,22 @@ class KnowledgeBase:
         """Follow folders no more; their documents stay. Raises `UsageError` if one is not followed."""
         unfollow(self._store, *folders)
 
-    def index(self, cancel: threading.Event | None = None) -> Generator[IndexEvent, None, None]:
-        """Make vectors and read what is new; each event comes when what it tells of is stored.
+    def index(
+        self, cancel: threading.Event | None = None, budget: Budget | None = None
+    ) -> Generator[IndexEvent, None, None]:
+        """Make vectors and read what is new, what connects most first; each event comes when what it tells of
+        is stored.
 
-        Stopped by `cancel`, by closing the iterator or by a crash, it goes on at the next call. Raises
+        With a `budget` it ends when that is used up. Stopped by `cancel`, by closing the iterator or by a
+        crash, it goes on at the next call. Raises
         `KnowledgeBaseReadOnly` at once; while it is iterated `KnowledgeBaseBusy` if another program indexes
         the file, `EmbeddingSpaceMismatch`, `ModelNotFound`, `EngineError`.
         """
-        return index(self._store, self._engines, self._settings, cancel)
+        return index(self._store, self._engines, self._settings, cancel, budget)
+
+    def estimate(self) -> Estimate:
+        """What `index` would take now: calls, tokens and time; nothing is done, and no model is started."""
+        return expected(self._store, self._engines, self._settings)
 
     def retry(
         self,
@@ -292,6 +317,20 @@ class KnowledgeBase:
         `Reembedded`. Raises as `reembedding.reembed` says.
         """
         return reembed(self._store, self._engines, model, cancel)
+
+    def summarize(
+        self,
+        *,
+        limit: int | None = None,
+        minutes: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Generator[SummariseEvent, None, None]:
+        """Sum up what many passages say of an entity or a relation, most connected first, where it changed.
+
+        At most `limit` of them and for about `minutes`. The last event is `Summarised`; stopped in any way,
+        it goes on at the next call. Raises as `summarising.summarise` says.
+        """
+        return summarise(self._store, self._engines, self._settings, cancel, limit=limit, minutes=minutes)
 
     def cancel_reembedding(self) -> SpaceProgress | None:
         """Drop new vectors that are half made; returns how far they were, None if there are none.

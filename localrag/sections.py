@@ -173,11 +173,11 @@ class ChunkingSettings(Section):
 class ExtractionSettings(Section):
     """How chunks are read."""
 
-    profile: str = "lightrag"
-    """How a chunk is read: `lightrag`, `graphrag` or `compact`, each with prompts and records of its own."""
+    profile: str = "compact"
+    """How a chunk is read: `compact`, `lightrag` or `graphrag`, each with prompts and records of its own."""
 
     language: str = "auto"
-    """Language of descriptions: `auto` is the chunk's own, else `en` or `zh`."""
+    """Language of descriptions: `auto` is the chunk's own, else a code such as `en`, `zh` or `de`."""
 
     entity_types: tuple[str, ...] = (
         "person",
@@ -187,7 +187,6 @@ class ExtractionSettings(Section):
         "work",
         "product",
         "concept",
-        "date",
     )
     """Types that an entity may have, besides Other; an empty list leaves the type to the model."""
 
@@ -203,17 +202,97 @@ class ExtractionSettings(Section):
     completion_delimiter: str = "<|COMPLETE|>"
     """What ends the last one."""
 
-    max_entities: int = _number(12, 1, 200)
-    """Most entities in a chunk."""
+    max_entities: int = _number(0, 0, 200)
+    """Most entities in a chunk; 0 chooses by the profile."""
 
-    max_relations: int = _number(10, 0, 200)
-    """Most relations in a chunk."""
+    max_relations: int = _number(-1, -1, 200)
+    """Most relations in a chunk; -1 chooses by the profile."""
+
+    max_name: int = _number(80, 2, 80)
+    """Most characters of a name; longer ones are not offered."""
+
+    max_keywords: int = _number(40, 1, 200)
+    """Most characters of a relation's keywords."""
 
     max_description: int = _number(160, 1, 1000)
     """Most characters of a description."""
 
     max_tokens: int = _number(900, 16, 100_000)
+    """Most tokens written for a chunk in one pass."""
+
+    gleaning: str = _choice("off", "once", "until-no")
+    """Whether a chunk that was read is looked through again for what is missing: `off`, `once`, or
+    `until-no`: until the model says that nothing is. The model is asked first, and each pass over a chunk
+    has the bounds above."""
+
+    gleaning_threshold: int = _number(50, 0, 100)
+    """Percent that the model must give to yes when it is asked whether something is missing; 0 does not
+    ask."""
+
+    gleaning_passes: int = _number(3, 1, 20)
+    """Most passes behind the first with `until-no`."""
+
+
+@dataclass(frozen=True)
+class ClaimSettings(Section):
+    """How claims are read."""
+
+    at_index: bool = False
+    """Whether `index` reads claims too, of every chunk that it has read."""
+
+    entity_specs: tuple[str, ...] = ()
+    """Whom claims are about: names or types of entities; empty takes all entities."""
+
+    description: str = "any claims or facts that could be relevant"
+    """Which claims count, in words."""
+
+    types: tuple[str, ...] = ()
+    """The only types that a claim may have; empty leaves them to the model."""
+
+    dates: str = _choice("text", "free")
+    """When a claim was: `text` takes one of the times that the passage names, `free` any day that the model
+    writes."""
+
+    max_claims: int = _number(8, 1, 100)
+    """Most claims in a chunk."""
+
+    max_description: int = _number(200, 1, 1000)
+    """Most characters of a description."""
+
+    max_tokens: int = _number(900, 16, 100_000)
     """Most tokens written for a chunk."""
+
+
+@dataclass(frozen=True)
+class SummarySettings(Section):
+    """When and how what many passages say of one thing is summed up."""
+
+    at_index: bool = False
+    """Whether `index` writes summaries too; `localrag summarize` does so whatever this says."""
+
+    join_count: int = _number(12, 1, 10_000)
+    """Most different descriptions that are read joined, without a model."""
+
+    join_tokens: int = _number(300, 1, 100_000)
+    """Most estimated tokens of descriptions that are read joined."""
+
+    length: int = _number(80, 20, 2000)
+    """Tokens that a summary is asked to have at most."""
+
+    input_tokens: int = _number(1200, 100, 1_000_000)
+    """Most tokens of descriptions in one call; longer lists are summed up in parts first."""
+
+    descriptions: int = _number(200, 2, 1_000_000)
+    """Most descriptions that a summary is made of; of more, so many are taken, evenly spread."""
+
+
+@dataclass(frozen=True)
+class ResolutionSettings(Section):
+    """Which names are taken for one."""
+
+    automatic: bool = True
+    """Whether `index` merges names that surely mean the same, such as Holmes and Sherlock Holmes in a
+    document with one Holmes; what is less sure is only suggested. Off takes back what was merged so."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,15 @@ from localrag.errors import PromptError, SettingsError
 from localrag.sections import (
     AnsweringSettings,
     ChunkingSettings,
+    ClaimSettings,
     EngineSettings,
     ExtractionSettings,
     ModelSettings,
     PromptSettings,
     RemoteSettings,
+    ResolutionSettings,
     RetrievalSettings,
+    SummarySettings,
 )
 
 PREFIX = "LOCALRAG_"
@@ -47,6 +50,15 @@ class Settings:
 
     extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     """How chunks are read."""
+
+    claims: ClaimSettings = field(default_factory=ClaimSettings)
+    """How claims are read."""
+
+    summaries: SummarySettings = field(default_factory=SummarySettings)
+    """When and how descriptions are summed up."""
+
+    resolution: ResolutionSettings = field(default_factory=ResolutionSettings)
+    """Which names are taken for one."""
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
     """Where a person's own prompts lie."""

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
+from localrag.engine.programs import Records
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engine.types import GenerationRequest
 from localrag.engines import Engines
+from localrag.extraction.wire import parse
 from localrag.kb import KnowledgeBase
+from localrag.sections import ExtractionSettings
 from localrag.settings import Settings
 from localrag.store.database import Store
 from tests.guard import sitecustomize as guard
@@ -99,13 +102,26 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_LOG.parent, ignore_errors=True)
 
 
+DESCRIBED = Settings(extraction=ExtractionSettings(profile="lightrag"))
+"""Settings with which texts are read with descriptions and keywords, as `RECORDS` has them."""
+
+
+def lean(text: str) -> str:
+    """Records as the compact profile writes them; a relation's description is its phrase."""
+    records = parse(text)
+    entities = "".join(f"{entity.name} | {entity.type}\n" for entity in records.entities)
+    relations = "".join(f"{r.source} -> {r.target} | {r.description}\n" for r in records.relations)
+    return f"{entities}END\n{relations}END"
+
+
 def reader(answer: str | Callable[[GenerationRequest], str] = "", **options: Any) -> ScriptedModel:
     """A model that reads the library as `RECORDS` says and answers every question with `answer`."""
 
     def answers(request: GenerationRequest) -> str:
         if request.task == "extraction":
             prompt = "".join(message.text for message in request.messages)
-            return next((text for part, text in RECORDS.items() if part in prompt), "<|COMPLETE|>")
+            found = next((text for part, text in RECORDS.items() if part in prompt), "<|COMPLETE|>")
+            return found if isinstance(request.program, Records) else lean(found)
         return answer if isinstance(answer, str) else answer(request)
 
     return ScriptedModel(answers, **options)
@@ -207,13 +223,13 @@ def embedder() -> ScriptedEmbedder:
 @pytest.fixture
 def engines(model: ScriptedModel, embedder: ScriptedEmbedder) -> Engines:
     """Both scripted models."""
-    return Engines(Settings(), model, embedder)
+    return Engines(DESCRIBED, model, embedder)
 
 
 @pytest.fixture
 def empty_kb(tmp_path: Path, engines: Engines) -> Iterator[KnowledgeBase]:
     """A new knowledge base without a text."""
-    with KnowledgeBase.create(tmp_path / "test.localrag", engines=engines) as kb:
+    with KnowledgeBase.create(tmp_path / "test.localrag", settings=DESCRIBED, engines=engines) as kb:
         yield kb
 
 
@@ -222,7 +238,9 @@ def read_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed knowledge base with the library in it, embedded and read; to be copied."""
     folder = tmp_path_factory.mktemp("read")
     path = folder / "read.localrag"
-    with KnowledgeBase.create(path, engines=Engines(Settings(), reader(), ScriptedEmbedder())) as kb:
+    with KnowledgeBase.create(
+        path, settings=DESCRIBED, engines=Engines(DESCRIBED, reader(), ScriptedEmbedder())
+    ) as kb:
         kb.add([write_library(folder / "library")])
         for _ in kb.index():
             pass
@@ -234,7 +252,7 @@ def kb(tmp_path: Path, read_file: Path, engines: Engines) -> Iterator[KnowledgeB
     """A knowledge base of its own for each test, with the library in it, embedded and read."""
     path = tmp_path / "kb.localrag"
     shutil.copyfile(read_file, path)
-    with KnowledgeBase.open(path, engines=engines) as opened:
+    with KnowledgeBase.open(path, settings=DESCRIBED, engines=engines) as opened:
         yield opened
 
 

@@ -182,6 +182,7 @@ def test_a_call_becomes_a_row_of_the_journal() -> None:
         "program": "cited",
         "shared_tokens": 60,
         "forced_tokens": 3,
+        "weighed_tokens": 0,
         "tokens_sha256": "tokens",
     }
 

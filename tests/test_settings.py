@@ -34,7 +34,7 @@ def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path
         ("engine.sequences", "400"),
         ("engine.threads", "-2"),
         ("engine.gpu_layers", "-2"),
-        ("extraction.max_entities", "0"),
+        ("extraction.max_entities", "-1"),
         ("extraction.max_tokens", "0"),
         ("retrieval.passages", "0"),
         ("retrieval.context_tokens", "0"),

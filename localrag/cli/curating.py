@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -38,6 +38,15 @@ def tell(invocation: Invocation, decided: Decided, command: str) -> None:
         return
     output.say(f"{decided.sentence} {_moved(decided)}")
     output.say(f"Take it back: localrag {command} undo {decided.id}")
+
+
+def tell_all(invocation: Invocation, made: Sequence[Decided], command: str) -> None:
+    """Say what several decisions did, one after the other."""
+    if invocation.json:
+        output.put_json({"decisions": [asdict(decided) for decided in made]})
+        return
+    for decided in made:
+        tell(invocation, decided, command)
 
 
 def tell_undone(invocation: Invocation, decided: Decided) -> None:

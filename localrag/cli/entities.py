@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from localrag.cli import output
-from localrag.cli.curating import add_history, cut, limit_option, show_rows, tell
+from localrag.cli.curating import add_history, cut, limit_option, show_rows, tell, tell_all
 from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
 
 if TYPE_CHECKING:
-    from localrag.curating import EntityView
+    from localrag.curating import EntityView, Merged
     from localrag.store.rows import EntityRow
 
 _RELATIONS = 10
+_NUMBER = click.IntRange(min=1, max=1_000_000)
 
 
 @click.group(short_help="Look through the entities; merge, split, rename, delete.")
@@ -89,6 +90,7 @@ def show(invocation: Invocation, name: str) -> None:
             ("Passages", f"{row.mentions:,}"),
             ("Description", _description(row)),
             ("Aliases", ", ".join(alias.name for alias in view.aliases) or "none"),
+            ("Merged", "; ".join(map(_merged, view.merged[:20])) or "none"),
             *(
                 (label, ", ".join(f"{item.text} ({item.mentions:,})" for item in items[:20]))
                 for label, items in (
@@ -124,6 +126,61 @@ def merge(invocation: Invocation, names: tuple[str, ...], into: str) -> None:
     """
     with invocation.knowledge_base() as kb:
         tell(invocation, kb.entities.merge(names, into), "entities")
+
+
+@entities.command(short_help="Show which entities may be one; accept or reject.")
+@click.option("--accept", multiple=True, type=_NUMBER, metavar="N", help="Merge the pair with this number.")
+@click.option(
+    "--reject", multiple=True, type=_NUMBER, metavar="N", help="Keep the pair with this number apart."
+)
+@limit_option
+@kb_option
+@json_option
+@pass_invocation
+def suggest(invocation: Invocation, accept: tuple[int, ...], reject: tuple[int, ...], limit: int) -> None:
+    """List pairs of entities that may be one but are not surely, the likeliest first.
+
+    What surely is one was merged by `index`; `entities show` tells what and why. The options may be given
+    several times and mean the numbers of this list; it is numbered anew after each decision.
+
+    \b
+    Examples:
+      localrag entities suggest
+      localrag entities suggest --accept 1 --accept 3 --reject 2
+    """
+    if accept or reject:
+        with invocation.knowledge_base() as kb:
+            made = kb.entities.judge(accept, reject)
+        tell_all(invocation, made, "entities")
+        return
+    with invocation.knowledge_base(read_only=True) as kb:
+        rows = cut(list(kb.entities.suggestions(limit + 1)), limit)
+    none = "Nothing is suggested: no two entities look like one that are not merged."
+    if show_rows(invocation, "suggestions", [asdict(row) for row in rows], none):
+        output.put_table(
+            [("n", "right"), "name", "may be", ("score", "right"), "why"],
+            [
+                (str(row.number), row.name, row.into, f"{row.score:.2f}", "; ".join(row.evidence))
+                for row in rows
+            ],
+        )
+
+
+@entities.command("keep-apart", short_help="Never take two names for one by itself.")
+@click.argument("one", metavar="NAME")
+@click.argument("other", metavar="OTHER")
+@kb_option
+@json_option
+@pass_invocation
+def keep_apart(invocation: Invocation, one: str, other: str) -> None:
+    """Never merge NAME and OTHER without being told so, and part them if they were merged by `index`.
+
+    \b
+    Example:
+      localrag entities keep-apart Lind "Ida Lind"
+    """
+    with invocation.knowledge_base() as kb:
+        tell(invocation, kb.entities.keep_apart(one, other), "entities")
 
 
 @entities.command(short_help="Part two entities that were read as one.")
@@ -236,6 +293,11 @@ def _description(row: EntityRow) -> str:
     return row.summary or " ".join(row.descriptions)
 
 
+def _merged(item: Merged) -> str:
+    where = f" in {item.document}" if item.document else ""
+    return f"{item.name}{where} ({'; '.join(item.evidence)})"
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:99]}…"
 
@@ -255,4 +317,5 @@ def _view_json(view: EntityView) -> dict[str, Any]:
         "aliases": [alias.name for alias in view.aliases],
         "variants": asdict(view.variants),
         "relations": [asdict(item) for item in view.relations],
+        "merged": [asdict(item) for item in view.merged],
     }

@@ -190,4 +190,16 @@ def entity_types_option(command: Command) -> Command:
     )(command)
 
 
+def gleaning_option(command: Command) -> Command:
+    """Add `--gleaning off|once|until-no`."""
+    return click.option(
+        "--gleaning",
+        type=click.Choice(["off", "once", "until-no"]),
+        expose_value=False,
+        callback=_set_flag("extraction.gleaning"),
+        help="Whether a passage that was read is looked through again for what is missing, if the model says "
+        "that something is: never, once, or until it says no.",
+    )(command)
+
+
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

@@ -18,6 +18,7 @@ from localrag.cli.add import add
 from localrag.cli.aliases import aliases
 from localrag.cli.ask import ask
 from localrag.cli.bench import bench
+from localrag.cli.claims import claims
 from localrag.cli.delete import delete
 from localrag.cli.doctor import doctor
 from localrag.cli.entities import entities
@@ -36,6 +37,7 @@ from localrag.cli.repair import repair
 from localrag.cli.retry import retry
 from localrag.cli.status import status
 from localrag.cli.stopping import INTERRUPTED
+from localrag.cli.summaries import summarize
 from localrag.cli.sync import sync
 from localrag.cli.tag import tag
 from localrag.cli.vacuum import vacuum
@@ -46,8 +48,8 @@ TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
 
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
-    ("Change what is there", ("sync", "delete", "reembed", "retry")),
-    ("Put right what was read", ("entities", "relations", "aliases", "tag")),
+    ("Change what is there", ("sync", "delete", "reembed", "retry", "summarize")),
+    ("Put right what was read", ("entities", "relations", "claims", "aliases", "tag")),
     ("The file", ("info", "export", "merge", "verify", "repair", "vacuum")),
     ("What is there", ("status", "models", "prompts", "doctor", "tune-machine", "bench")),
 )
@@ -215,6 +217,7 @@ for _command in (
     retry,
     entities,
     relations,
+    claims,
     aliases,
     tag,
     status,
@@ -228,6 +231,7 @@ for _command in (
     merge,
     verify,
     repair,
+    summarize,
     vacuum,
 ):
     cli.add_command(_command)

@@ -7,6 +7,7 @@ from localrag.curating.aliases import AliasDesk
 from localrag.curating.deciding import Decided, LogEntry
 from localrag.curating.entities import EntityDesk, EntityView
 from localrag.curating.relations import RelationDesk, RelationView
+from localrag.curating.suggesting import Merged, Suggestion
 from localrag.curating.tags import TagDesk, Tagged
 
 __all__ = [
@@ -15,8 +16,10 @@ __all__ = [
     "EntityDesk",
     "EntityView",
     "LogEntry",
+    "Merged",
     "RelationDesk",
     "RelationView",
+    "Suggestion",
     "TagDesk",
     "Tagged",
 ]

@@ -18,6 +18,7 @@ from localrag.store.curation_rows import (
     DeleteRelation,
     EditEntity,
     EditRelation,
+    KeepApart,
     MergeEntities,
     MergeRelations,
     Pair,
@@ -182,6 +183,8 @@ def sentence(decision: Decision, names: Mapping[str, str]) -> str:
             return f"Describe {called(key)} {_as(description)}."
         case DeleteEntity(_, name):
             return f"Delete {shown(name)}."
+        case KeepApart(_, (one, other)):
+            return f"Keep {shown(one)} and {shown(other)} apart."
         case AddAlias(_, _, name, entity):
             return f"Let {shown(name)} mean {shown(entity)}."
         case RemoveAlias(key, _, name):

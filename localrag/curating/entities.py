@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from localrag.curating import suggesting
 from localrag.curating.deciding import Decided, Desk, shown, typed_line, typed_name, typed_text
 from localrag.curating.finding import Finder, reference
+from localrag.curating.suggesting import Merged, Suggestion
 from localrag.errors import UsageError
 from localrag.graph.names import fold
 from localrag.plain import plain
@@ -45,6 +47,9 @@ class EntityView:
     relations: tuple[RelationRow, ...]
     """The heaviest of its relations."""
 
+    merged: tuple[Merged, ...] = ()
+    """The names that were merged into it by themselves, with what spoke for it."""
+
 
 class EntityDesk(Desk):
     """Looks entities up and decides about them.
@@ -73,7 +78,30 @@ class EntityDesk(Desk):
             tuple(self._store.aliases.list(row.id)),
             self._store.browse.variants(row.id),
             tuple(self._store.graph.relations_of([row.id], _RELATIONS)),
+            suggesting.merged(self._store, row.id),
         )
+
+    def suggestions(self, limit: int = 50) -> Sequence[Suggestion]:
+        """Pairs of entities that may be one but are not surely, the likeliest first."""
+        return suggesting.suggestions(self._store, limit)
+
+    def judge(self, accept: Sequence[int] = (), reject: Sequence[int] = ()) -> Sequence[Decided]:
+        """Accept and reject suggestions by their numbers in the list as it is now; all or none.
+
+        What is accepted is merged, what is rejected is neither suggested nor merged any more.
+        """
+        if both := set(accept) & set(reject):
+            raise UsageError(f"Suggestion {min(both)} cannot be accepted and rejected.")
+        with self._store.transaction():
+            items = {item.number: item for item in suggesting.chosen(self._store, [*accept, *reject])}
+            made = [self._decide(suggesting.rejecting(items[number])) for number in dict.fromkeys(reject)]
+            for number in dict.fromkeys(accept):
+                made.append(self._decide(suggesting.accepting(self._store, items[number])))
+        return made
+
+    def keep_apart(self, one: str, other: str) -> Decided:
+        """Never take two names for one without being told so; takes back an automatic merge of them."""
+        return self._decide(suggesting.keeping_apart(self._store, (one, other)))
 
     def merge(self, names: Sequence[str], into: str) -> Decided:
         """Make several entities part of another one, whose name, type and description stay.

@@ -87,6 +87,10 @@ class Finder:
         if any(row.decision_id is not None for row in rows):
             return
         meant = {row.entity_id: row.entity for row in rows}
+        if not meant:
+            # Names that were merged within documents.
+            entities = self._store.graph.entities(self._store.merges.meant(key))
+            meant = {row.id: row.name for row in entities}
         if len(meant) > 1:
             listed = ", ".join(f"{name} (#{entity_id})" for entity_id, name in list(meant.items())[:5])
             raise UsageError(f"Several entities are called {shown(text)}.", f"Name one of them: {listed}.")

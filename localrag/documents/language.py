@@ -1,7 +1,8 @@
-"""The language of a text, told by its script and, among those in Latin letters, by its function words.
+"""The language of a text, told by its script, and by its function words where many languages share one.
 
-It serves to choose prompts and to say in which language a chunk was read, not to classify texts: seven
-languages are told apart in Latin letters, and whatever else is written in them counts as English.
+It serves to choose prompts and to say in which language something is described, not to classify texts: in
+Latin letters the languages of the list below are told apart, and whatever else is written in them counts as
+English.
 """
 
 from __future__ import annotations
@@ -15,8 +16,18 @@ DEFAULT = "en"
 SAMPLE = 20_000
 """Characters looked at; a longer text is sampled at its beginning, middle and end."""
 
+_EVIDENCE = 40
+"""Letters from which on a part of a text shows by itself that it is in English."""
+
+_EVIDENCE_HAN = 30
+"""Han characters without kana from which on a part of a text is Chinese whatever is around it: Japanese
+writes headings and tables without kana, but no sentence."""
+
 _HAN_WEIGHT = 3
 """Letters of an alphabet that say as much as one Han character."""
+
+_JAPANESE_SHARE = 12
+"""One of so many Han characters that only Japanese writes so makes a text without kana Japanese."""
 
 _SCRIPTS = (
     ("kana", "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f"),
@@ -34,6 +45,22 @@ _RUNS = [(script, re.compile(f"[{ranges}]+")) for script, ranges in _SCRIPTS]
 
 _BY_SCRIPT = {"hangul": "ko", "hebrew": "he", "greek": "el", "thai": "th", "devanagari": "hi"}
 
+# Forms that only Japan writes: neither the simplified nor the traditional ones of Chinese.
+_JAPANESE = re.compile(
+    "[円駅広売読気図働込畑峠辻県鉄応対庁発変戦経済関検験権実団沢桜黒歩毎楽薬焼帰択訳観覚労営厳単総続縄継]"
+)
+
+# Characters that are frequent and that the two ways of writing Chinese write differently, pair by pair.
+_SIMPLIFIED = (
+    "这国学会来时们个为发对说过还经济关电车东马门问间长书见贝风飞开无业务员历华语话请让认论设记许银钱铁际陈张"
+)
+_TRADITIONAL = (
+    "這國學會來時們個為發對說過還經濟關電車東馬門問間長書見貝風飛開無業務員歷華語話請讓認論設記許銀錢鐵際陳張"
+)
+# Four of them are the Japanese forms too. The comma is Chinese alone.
+_CHINESE = re.compile(f"[，{_SIMPLIFIED.translate(dict.fromkeys(map(ord, '国学会来')))}]")
+_SIMPLE, _FULL = re.compile(f"[{_SIMPLIFIED}]"), re.compile(f"[{_TRADITIONAL}]")
+
 # Short words that are frequent in one language and absent from, or rare in, the others here. English leads,
 # so that it wins where nothing tells two apart.
 _FUNCTION_WORDS = {
@@ -49,8 +76,20 @@ _FUNCTION_WORDS = {
     "pt": "o os as que do da em um uma não com para dos das no na se por mais ao como foi são pelo ou sua",
     "nl": "de het een van en is dat niet op te zijn voor met die aan er maar ook om naar bij "
     "wordt deze door werd",
+    "sv": "och att det är som en på av för med den till inte om han jag ett från var hade efter",
+    "da": "og at det er som en på af for med den til ikke om han jeg et fra var blev efter",
+    "no": "og at det er som en på av for med den til ikke om han jeg et fra var ble etter",
+    "fi": "ja ei että oli hän ovat kun mutta myös sekä jonka mukaan olla joka tämä",
+    "pl": "się nie jest na że przez dla był była oraz przed jako są które od także jego",
+    "cs": "je na že jako ale které byl byla pro však také není jsou podle při nebo",
+    "ro": "și în cu nu este pe din care sunt pentru mai fost prin după acest",
+    "hu": "és az hogy nem egy volt csak mint vagy még ezt azt de meg",
+    "tr": "ve bir bu için ile olarak olan çok daha sonra kadar gibi ancak",
+    "vi": "và của là có trong cho không được các một những với người này",
+    "id": "yang dan di dari untuk dengan ini itu pada adalah tidak dalam akan oleh",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+_HAN_FUNCTION = re.compile("[的了和在是与與为為由及被将將]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -65,17 +104,36 @@ def detect(text: str) -> str:
     others = [script for script in letters if script not in ("han", "kana")]
     strongest = max(others, key=lambda script: letters[script])
     if eastern > letters[strongest]:
-        # Japanese can hardly write a clause without kana; Chinese quotes a Japanese name at most.
-        return "ja" if letters["kana"] >= 0.1 * eastern else "zh"
+        return _eastern(sample, letters["kana"] / eastern)
     if letters[strongest] == 0:
         return DEFAULT
     if strongest == "latin":
-        return _latin(sample)
+        return _latin(sample, len(_HAN_FUNCTION.findall(sample)))
     if strongest == "cyrillic":
-        return "uk" if re.search("[іїєґІЇЄҐ]", sample) and not re.search("[ыэъёЫЭЪЁ]", sample) else "ru"
+        return _cyrillic(sample)
     if strongest == "arabic":
         return "fa" if re.search("[پچژگ]", sample) else "ar"
     return _BY_SCRIPT[strongest]
+
+
+def detect_part(text: str, of_whole: str) -> str:
+    """The language of a part of a text that as a whole is in `of_whole`: its own, where it shows one.
+
+    A table of numbers, or a heading that Chinese and Japanese write alike, has that of the whole.
+    """
+    found = detect(text)
+    if found == DEFAULT and sum(1 for char in text if char.isalpha()) < _EVIDENCE:
+        return of_whole or found
+    if found == "zh" and of_whole == "ja":
+        short = _count("han", text) < _EVIDENCE_HAN
+        return of_whole if short and not _CHINESE.search(text) else found
+    return found
+
+
+def is_traditional(text: str) -> bool:
+    """Whether a Chinese text is written in traditional characters rather than in simplified ones."""
+    sample = _sample(text)
+    return len(_FULL.findall(sample)) > len(_SIMPLE.findall(sample))
 
 
 def _sample(text: str) -> str:
@@ -86,10 +144,37 @@ def _sample(text: str) -> str:
     return "\n".join((text[:part], text[middle : middle + part], text[-part:]))
 
 
-def _latin(sample: str) -> str:
-    """Tell languages in Latin letters apart by how many of their function words occur."""
+def _count(script: str, text: str) -> int:
+    return sum(map(len, dict(_RUNS)[script].findall(text)))
+
+
+def _eastern(sample: str, kana: float) -> str:
+    """Chinese or Japanese, by the share of kana in what is written in Han characters and kana."""
+    # Japanese can hardly write a clause without kana; Chinese quotes a Japanese name at most.
+    if kana >= 0.1:
+        return "ja"
+    return "ja" if len(_JAPANESE.findall(sample)) * _JAPANESE_SHARE >= max(_count("han", sample), 1) else "zh"
+
+
+def _cyrillic(sample: str) -> str:
+    if re.search("[ыэёЫЭЁ]", sample):
+        return "ru"
+    if re.search("[іїєґІЇЄҐ]", sample) and not re.search("[ъЪ]", sample):
+        return "uk"
+    # Russian writes this sign before four vowels only; in Bulgarian it is a vowel itself.
+    return "bg" if re.search("ъ(?![еёюя])", sample) else "ru"
+
+
+def _latin(sample: str, chinese: int) -> str:
+    """Tell languages in Latin letters apart by how many of their function words occur.
+
+    A Chinese sentence may hold more letters of foreign names than characters of its own; it is told by
+    having more function words, `chinese`, than any other language.
+    """
     counts = Counter(_WORD.findall(sample.lower()))
     found = {language: sum(counts[word] for word in words) for language, words in _WORDS.items()}
     best = max(found, key=lambda language: found[language])
+    if chinese > found[best]:
+        return "zh"
     # A title or a name is no evidence: a foreign language must show two words, and more than English does.
     return best if found[best] >= 2 else DEFAULT

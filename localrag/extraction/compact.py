@@ -1,45 +1,120 @@
 """The compact profile: names with types, then pairs with a few words, one short line each.
 
-Reading costs time by the token written, and descriptions are most of what the other profiles write. Here a
-chunk's bounds also depend on its length, so that chunks which are read together end together.
+Reading costs time by the token written, and descriptions are most of what the other profiles write. What is
+listed is judged name by name and pair by pair: by the form of the name and the words around it, and by what
+the model thinks of it (`engine.weighed_program`). The weights are logistic regressions, see `judgement`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import bisect
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
 
+from localrag.documents import sentences
+from localrag.documents.tokens import estimate
 from localrag.engine.lean import parse_lean
 from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation
+from localrag.engine.weighed_program import WeighedRecords
+from localrag.extraction.candidates import Candidate
+from localrag.extraction.judgement import JUDGEMENTS, UNLIKELY
 from localrag.extraction.types import MAX_HAN_TYPE, MAX_TYPE_CHARS, MAX_TYPE_WORDS
 from localrag.extraction.wire import EntityRecord, Records, RelationRecord
 from localrag.sections import ExtractionSettings
 from localrag.store.rows import Reject
 
-NAMES = 60
-"""Most names that are offered: with few to choose from, most of a name's tokens are forced."""
+NAMES = 80
+"""Most names that are offered; the likeliest of a chunk of the usual size are among them."""
+
+MAX_ENTITIES = 40
+"""Most entities of a chunk where the settings say nothing."""
+
+MAX_RELATIONS = 40
+"""Most relations."""
+
+PAIRS_PER_NAME = 1.25
+"""Relations for each entity, at most and on average: what is likelier comes first."""
 
 _LISTS = 2
-_LEAST_ENTITIES = 4
-_TOKENS_PER_ENTITY = 18
-_ENTITY_TOKENS = 12
-_RELATION_TOKENS = 24
+_LEAST_ENTITIES = 5
+_TOKENS_PER_ENTITY = 6
+_LINE_TOKENS = 6
+"""Of a line beside its names: separators, a type, a line break."""
+
+_PHRASE_TOKENS = 6
+"""Of a usual phrase."""
+
+_MAYBE, _MORE = -1.0, 2
+"""Log-odds from which on a name is counted on, and how many more are."""
+
+_MARGIN, _LEAST_TOKENS = 1.25, 24
+_ENTITY_TOKENS, _RELATION_TOKENS = 12, 24
+_LEAST_CHANCE = 1e-6
+
+_NEAR = 40
+"""Characters between two names within which it counts what they are."""
+
+_ASIDE = re.compile(r"\s*[(（]\s*")
+_SIBLINGS = re.compile(
+    r"[\s,;、，/&'\"“”‘’《》()（）]*(?:and|or|as well as|和|与|及|以及|或)?[\s,'\"“‘《(（]*", re.IGNORECASE
+)
+_BOUND = re.compile(
+    r"\b(?:of|in|at|from|by|for|with)\b\s*(?:the|a|an)?\s*$|['’]s\s*$|[的在由于]$", re.IGNORECASE
+)
 
 
 def compact_program(
+    candidates: Sequence[Candidate],
+    types: Sequence[str],
+    text: str,
+    settings: ExtractionSettings,
+    language: str,
+    relation_types: Sequence[str] = (),
+) -> WeighedRecords:
+    """The program for a chunk with this text; `candidates` and `types` are distinct.
+
+    Without types, and without types of relations, the model finds words of its own.
+    """
+    chinese = language == "zh"
+    judgement = JUDGEMENTS[language]
+    entities = min(
+        settings.max_entities or MAX_ENTITIES, _LEAST_ENTITIES + estimate(text) // _TOKENS_PER_ENTITY
+    )
+    relations = MAX_RELATIONS if settings.max_relations < 0 else settings.max_relations
+    return WeighedRecords(
+        names=tuple(item.text for item in candidates),
+        priors=tuple(_log_odds(item.chance) for item in candidates),
+        spans=tuple((item.start, item.end) for item in candidates),
+        sentences=_sentences(text, [item.text for item in candidates]),
+        links=tuple(_links(text, candidates)),
+        types=tuple(types),
+        type_words=1 if chinese else MAX_TYPE_WORDS,
+        type_chars=MAX_HAN_TYPE if chinese else MAX_TYPE_CHARS,
+        phrases=tuple(relation_types),
+        # Chinese has no blanks between words: one run of characters is the phrase.
+        phrase_words=1 if chinese else 6,
+        word_chars=16 if chinese else 24,
+        name_weights=judgement.names,
+        pair_weights=judgement.pairs,
+        least_name=judgement.least_name,
+        least_pair=judgement.least_pair,
+        unlikely=UNLIKELY,
+        max_entities=entities,
+        max_relations=relations,
+        pairs_per_name=PAIRS_PER_NAME,
+    )
+
+
+def further_program(
     names: Sequence[str],
     types: Sequence[str],
-    tokens: int,
     settings: ExtractionSettings,
     language: str,
     relation_types: Sequence[str] = (),
 ) -> LeanRecords:
-    """The program for a chunk of about `tokens` tokens; `names` and `types` are distinct.
-
-    Without types, and without types of relations, the model finds words of its own.
-    """
-    entities = min(settings.max_entities, _LEAST_ENTITIES + tokens // _TOKENS_PER_ENTITY, max(len(names), 1))
-    relations = min(settings.max_relations, entities)
+    """The program for a pass behind the first: the model chooses freely among names that were not listed."""
     chinese = language == "zh"
     return LeanRecords(
         names=tuple(names),
@@ -47,19 +122,73 @@ def compact_program(
         type_words=1 if chinese else MAX_TYPE_WORDS,
         type_chars=MAX_HAN_TYPE if chinese else MAX_TYPE_CHARS,
         phrases=tuple(relation_types),
-        max_entities=entities,
-        max_relations=relations,
-        # Chinese has no blanks between words: one run of characters is the phrase.
+        max_entities=min(settings.max_entities or MAX_ENTITIES, max(len(names), 1)),
+        max_relations=MAX_RELATIONS if settings.max_relations < 0 else settings.max_relations,
         phrase_words=1 if chinese else 6,
         word_chars=16 if chinese else 24,
         loose=True,
     )
 
 
-def budget(program: LeanRecords, settings: ExtractionSettings) -> int:
-    """Tokens that the program may write."""
+def budget(program: WeighedRecords, settings: ExtractionSettings) -> int:
+    """Tokens that the program may write: enough for the names that are likely and a few more.
+
+    What is listed is bounded by it, so nothing is cut off (`engine.weighed`).
+    """
+    ranked = sorted(range(len(program.names)), key=lambda place: -program.priors[place])
+    likely = sum(prior >= _MAYBE for prior in program.priors) + _MORE
+    lengths = [estimate(program.names[place]) for place in ranked[: min(likely, program.max_entities)]]
+    names = sum(lengths)
+    pairs = min(program.max_relations, math.ceil(program.pairs_per_name * len(lengths)))
+    ends = 2 * names / max(len(lengths), 1)
+    needed = names + _LINE_TOKENS * len(lengths) + pairs * (ends + _LINE_TOKENS + _PHRASE_TOKENS)
+    return min(settings.max_tokens, int(_MARGIN * needed) + _LEAST_TOKENS)
+
+
+def further_budget(program: LeanRecords, settings: ExtractionSettings) -> int:
+    """The same for a further pass."""
     lines = program.max_entities * _ENTITY_TOKENS + program.max_relations * _RELATION_TOKENS
-    return min(settings.max_tokens, lines + 8)
+    return min(settings.max_tokens, lines + _LEAST_TOKENS)
+
+
+def _log_odds(chance: float) -> float:
+    held = min(max(chance, _LEAST_CHANCE), 1 - _LEAST_CHANCE)
+    return math.log(held / (1 - held))
+
+
+def _links(text: str, candidates: Sequence[Candidate]) -> Iterator[tuple[int, int, str]]:
+    """What stands between two names that are near each other, as `WeighedRecords.links` has it."""
+    for left, first in enumerate(candidates):
+        for right in range(left + 1, len(candidates)):
+            second = candidates[right]
+            if second.start - first.end > _NEAR:
+                break
+            kind = _link(text[first.end : second.start]) if second.start >= first.end else ""
+            if kind:
+                yield left, right, kind
+
+
+def _link(between: str) -> str:
+    if _ASIDE.fullmatch(between):
+        return "aside"
+    if _SIBLINGS.fullmatch(between):
+        return "siblings"
+    return "bound" if _BOUND.search(between) else ""
+
+
+def _sentences(text: str, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """For each name the numbers of the sentences in which it begins."""
+    starts = [start for start, _ in sentences.split(text)]
+    text = re.sub(r"\s", " ", text)
+    found = []
+    for name in names:
+        numbers: dict[int, None] = {}
+        place = text.find(name)
+        while place >= 0:
+            numbers[max(bisect.bisect_right(starts, place) - 1, 0)] = None
+            place = text.find(name, place + 1)
+        found.append(tuple(numbers))
+    return tuple(found)
 
 
 def parse_compact(generation: Generation, relation_types: Collection[str] = ()) -> Records:

@@ -9,9 +9,11 @@ record has at most three keywords of six characters and one sentence of descript
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_letters
 
-from localrag.engine.programs import Field, Record, Records
+from localrag.engine.names import NameBook
+from localrag.engine.programs import Field, LeanRecords, Program, Record, Records
 from localrag.engine.steps import inside_set
 from localrag.extraction.delimiters import USUAL, Delimiters
 from localrag.extraction.spans import FORBIDDEN
@@ -19,7 +21,10 @@ from localrag.extraction.types import own_type_pattern
 from localrag.extraction.wire import ENTITY, RELATION, TYPE_MARK, Form
 
 MAX_KEYWORDS = 40
-"""Most characters of a relation's keywords."""
+"""Most characters of a relation's keywords where nothing else is said."""
+
+_HAN_WORDS, _HAN_WORD = 3, 6
+"""Most Chinese keywords of a relation, and most characters of one."""
 
 STRENGTH = "10|[1-9]"
 """A relation's strength, as a regular expression."""
@@ -41,6 +46,9 @@ class Limits:
     description: int
     """Most characters of a description."""
 
+    keywords: int = MAX_KEYWORDS
+    """Most characters of a relation's keywords."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -58,34 +66,76 @@ class Shape:
     relation_types: tuple[str, ...] = ()
     """The only types of relations; empty for words of the model's own."""
 
+    latin: bool = False
+    """Whether descriptions and keywords begin with a letter from A to Z; the prompt's language is English
+    then."""
 
-def records_program(names: Sequence[str], types: Sequence[str], limits: Limits, shape: Shape) -> Records:
+
+@dataclass(frozen=True)
+class Taken:
+    """What passes before have written about the chunk: it is not written again, and can be referred to."""
+
+    names: tuple[str, ...] = ()
+    """Names of entities, as the text writes them."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Pairs of them that are joined."""
+
+
+_NOTHING = Taken()
+
+
+def records_program(
+    names: Sequence[str], types: Sequence[str], limits: Limits, shape: Shape, taken: Taken = _NOTHING
+) -> Records:
     """The program that writes entities out of `names`, then relations between those that were written.
 
     `names` and `types` are distinct and can stand in a record; without types, the model finds its own.
     Without a name nothing but the completion mark can be written; with one, or with no room for relations,
-    there are entities only.
+    there are entities only. The names of `taken` are not in `names`.
     """
     directed = shape.form == "graphrag"
     kinds: list[Record] = []
     entities = min(limits.entities, len(names))
     if entities > 0:
-        name = Field("name", "new", values=tuple(names), upper=directed)
+        # Behind the first pass small models take up pieces of what is there: `Marta` behind `Marta Lind`.
+        name = Field("name", "new", values=tuple(names), upper=directed, loose=bool(taken.names))
         fields = (name, _type(types, shape), _description(limits.description, shape))
         kinds.append(Record(ENTITY, fields, entities))
-    pairs = entities * (entities - 1) // (1 if directed else 2)
-    relations = min(limits.relations, pairs)
+    ends = entities + len(taken.names)
+    pairs = ends * (ends - 1) // (1 if directed else 2) - len(taken.pairs)
+    relations = min(limits.relations, max(pairs, 0))
     if relations > 0:
-        ends = (Field("source", "used", upper=directed), Field("target", "used", upper=directed))
-        kinds.append(Record(RELATION, (*ends, *_about(limits.description, shape)), relations))
+        joined = (Field("source", "used", upper=directed), Field("target", "used", upper=directed))
+        kinds.append(Record(RELATION, (*joined, *_about(limits, shape)), relations))
     return Records(
         tuple(kinds),
         tuple_delimiter=shape.delimiters.fields,
         record_delimiter=shape.delimiters.records,
         completion_delimiter=shape.delimiters.completion,
         quoted_tags=directed,
+        taken=taken.names,
+        taken_pairs=taken.pairs,
         directed=directed,
     )
+
+
+def with_taken(program: LeanRecords, taken: Taken, most: int) -> LeanRecords:
+    """Lean records that go on behind what was written, with at most `most` relations."""
+    relations = min(most, program.max_entities + len(taken.names))
+    return replace(program, taken=taken.names, taken_pairs=taken.pairs, max_relations=relations)
+
+
+def offers_records(program: Program) -> bool:
+    """Whether a program of either kind lets anything be written but its end."""
+    if isinstance(program, Records):
+        return bool(program.kinds)
+    if not isinstance(program, LeanRecords):
+        return False
+    book = NameBook(program.taken, program.taken_pairs)
+    if book.free(program.names, loose=program.loose):
+        return True
+    return bool(program.max_relations and book.sources())
 
 
 def _type(types: Sequence[str], shape: Shape) -> Field:
@@ -95,21 +145,24 @@ def _type(types: Sequence[str], shape: Shape) -> Field:
     return Field("type", "pattern", pattern=own_type_pattern(shape.language, excluded))
 
 
-def _about(bound: int, shape: Shape) -> tuple[Field, Field]:
+def _about(limits: Limits, shape: Shape) -> tuple[Field, Field]:
     """What a relation says behind its two ends."""
+    bound = limits.description
     if shape.form == "graphrag":
         begins = tuple(f"{type_}{TYPE_MARK}" for type_ in shape.relation_types)
         return _description(bound, shape, begins), Field("strength", "pattern", pattern=STRENGTH)
-    return _keywords(shape), _description(bound, shape)
+    return _keywords(limits.keywords, shape), _description(bound, shape)
 
 
-def _keywords(shape: Shape) -> Field:
+def _keywords(bound: int, shape: Shape) -> Field:
     if shape.relation_types:
         return Field("keywords", "choice", values=shape.relation_types)
     if shape.language == "zh":
-        word = f"[^ ,;:.!?，；：、。！？{_EXCLUDED}{_more(shape)}]{{1,6}}"
-        return Field("keywords", "pattern", max_chars=MAX_KEYWORDS, pattern=f"{word}(、{word}){{0,2}}")
-    return Field("keywords", "text", max_chars=MAX_KEYWORDS)
+        longest = min(bound, _HAN_WORD)
+        more = min(max(bound - longest, 0) // (longest + 1), _HAN_WORDS - 1)
+        word = f"[^ ,;:.!?，；：、。！？{_EXCLUDED}{_more(shape)}]{{1,{longest}}}"
+        return Field("keywords", "pattern", max_chars=bound, pattern=f"{word}(、{word}){{0,{more}}}")
+    return Field("keywords", "text", _begin("", shape), bound)
 
 
 def _description(bound: int, shape: Shape, begins: tuple[str, ...] = ()) -> Field:
@@ -118,7 +171,13 @@ def _description(bound: int, shape: Shape, begins: tuple[str, ...] = ()) -> Fiel
         inside = f"([^。！？{out}]|\\([^。！？{out}]{{0,40}}\\))"
         pattern = f"[^ 。！？{out}]{inside}{{0,{max(bound - 2, 0)}}}[。！？]?"
         return Field("description", "pattern", begins, bound, pattern)
-    return Field("description", "text", begins, bound)
+    starts = tuple(start for begin in begins or ("",) for start in _begin(begin, shape)) or begins
+    return Field("description", "text", starts, bound)
+
+
+def _begin(before: str, shape: Shape) -> tuple[str, ...]:
+    """With what a text may begin, behind something fixed; empty for anything."""
+    return tuple(before + letter for letter in ascii_letters) if shape.latin else ()
 
 
 def _more(shape: Shape) -> str:

@@ -45,6 +45,8 @@ def is_pronoun(name: str) -> bool:
 
     An abbreviation such as IT, US or WHO is written in capitals throughout and is none.
     """
+    if len(name.split()) > 2:
+        return False
     plain = unicodedata.normalize("NFKC", name).strip()
     folded = plain.casefold()
     if folded in _CHINESE:

@@ -12,13 +12,11 @@ from localrag.documents.reading import Document
 from localrag.errors import DocumentError
 from localrag.folders.compare import Content
 from localrag.folders.types import Outcome, Seen
+from localrag.naming import ensure_named
 from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place, full_path
 from localrag.store.rows import DocumentRow, NewChunk, NewDocument
-
-_EVIDENCE = 40
-"""Letters below which a chunk that looks English is taken to be in its document's language."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,8 @@ class Storing:
             # The file may have changed since it was compared; then the others are looked at by the next run.
             alike = [file for file in others if file.content == document.sha256]
             told = [self._further(document_id, file, document.sha256) for file in alike]
+        # Behind it, since nobody else can write meanwhile; killed here, the next index does it.
+        ensure_named(self._store, document_id)
         return [done, *told]
 
     def reread(self, document_id: int, place: Place) -> None:
@@ -87,6 +87,7 @@ class Storing:
                 self.chunks += self._store.documents.replace(
                     document_id, _new(place, document, bool(chunks)), chunks
                 )
+        ensure_named(self._store, document_id)
 
     def fail(self, file: Seen, reason: str) -> Stored:
         """Note that a file could not be read."""
@@ -171,7 +172,7 @@ class Storing:
                 heading=span.heading,
                 page=None,
                 tokens=span.tokens,
-                language=_language(document.text[span.start : span.end], document.language),
+                language=language.detect_part(document.text[span.start : span.end], document.language),
                 text=document.text[span.start : span.end],
             )
             for span in spans
@@ -208,10 +209,3 @@ def _failed(place: Place, reason: str) -> NewDocument:
         status="failed",
         reason=reason,
     )
-
-
-def _language(text: str, of_document: str) -> str:
-    """The language of a chunk; a table of numbers shows none and has its document's."""
-    found = language.detect(text)
-    letters = sum(1 for char in text if char.isalpha())
-    return of_document if found == language.DEFAULT and letters < _EVIDENCE else found

@@ -1,8 +1,10 @@
 """Folds a name to the key under which its spellings are one entity.
 
 Two names with the same key are merged without asking, so a rule belongs here only if it is safe for any
-name: case, width, punctuation, apostrophes, a leading "the", blanks inside Chinese, the English plural.
-What needs judgement (abbreviations, titles, parts of a name) is left to the resolution of names.
+name: case, width, punctuation, apostrophes, a leading "the", titles before or behind a person's name, blanks
+inside Chinese, the English plural. What needs judgement (abbreviations, parts of a name, "Mrs" before a
+surname alone, which is as often the wife as the person herself) is left to `graph/resolution.py`. A leading
+"a" stays: it is as often an initial.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ import unicodedata
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
+
+VERSION = 2
+"""Raised when the rules change: a knowledge base whose keys were made by older ones makes them anew."""
 
 CJK = (
     "\u3005-\u3007\u3021-\u3029\u3040-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -30,9 +35,25 @@ _AMPERSAND = re.compile(r"(?<=\s)&(?=\s)")
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _CJK_BLANK = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 _ARTICLE = re.compile(r"^the (?=.)")
+_TITLE = re.compile(
+    r"^(?:(?:mr|mister|dr|sir|prof|professor) (?!and |of )(?=\S\S|\S \S)|(?:mrs|ms|mme) (?!and )(?=\S+ \S))"
+)
+_SURNAMES = (
+    "王李张張刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何林罗羅郑鄭梁谢謝宋唐许許邓鄧韩韓冯馮曹彭曾萧蕭肖田董"
+    "袁潘蒋蔣蔡余杜叶葉程苏蘇魏吕呂丁沈姚卢盧姜崔钟鍾谭譚陆陸汪范廖贾賈韦韋付邹鄒孟熊秦邱尹薛阎閻段雷侯史陶黎"
+    "贺賀顾顧毛郝龚龔邵钱錢严嚴温溫戴莫孔汤湯尤施傅欧歐"
+)
+_COMPOUND_SURNAMES = "欧阳|歐陽|司马|司馬|诸葛|諸葛|上官|令狐|皇甫|慕容|尉迟|公孙|公孫"
+_HAN_TITLE = re.compile(
+    rf"(?:(?<=^[{_SURNAMES}]\w)|(?<=^[{_SURNAMES}]\w\w)|(?<=^(?:{_COMPOUND_SURNAMES})\w))"
+    r"(?:先生|女士|博士|教授|院士|老师|老師|医生|醫生|律师|律師)$"
+)
 _LAST_WORD = re.compile(r"(?:^|(?<= ))[a-z]{4,}$")
 _ENDS_IN_ES = ("sses", "xes", "ches", "shes", "zzes")
 _NO_PLURAL_END = ("ss", "us", "is", "os", "as")
+_STAGE_NAMES = _words("bean big dre fox no olympia pepper robot seuss strange universe who world")
+"""Words behind a title that are no person's name without it."""
+
 _PUNCTUATION_OF_NAMES = frozenset("#%&@*")
 _SIGN = frozenset("-\u2212")
 
@@ -54,7 +75,8 @@ def fold(name: str) -> str:
     """The key of a name.
 
     The same for any spelling that differs in case, width, compatibility form, punctuation, apostrophes, a
-    leading "the", a final 's, a final English plural, or blanks beside Chinese and Japanese characters.
+    leading "the", a title such as Mr or 先生, a final 's, a final English plural, or blanks beside Chinese
+    and Japanese characters.
     `fold(fold(x)) == fold(x)`, and the key is empty only if the name holds nothing but blanks.
     """
     key = name
@@ -77,9 +99,15 @@ def _step(name: str) -> str:
     text = " ".join(text.split())
     text = _CJK_BLANK.sub("", text)
     text = _ARTICLE.sub("", text)
+    text = _HAN_TITLE.sub("", _without_title(text))
     text = _LAST_WORD.sub(lambda match: _singular(match.group()), text)
     # A name of punctuation alone is its own key.
     return text or plain
+
+
+def _without_title(text: str) -> str:
+    bare = _TITLE.sub("", text)
+    return text if bare in _STAGE_NAMES else bare
 
 
 def _compatible(name: str) -> str:

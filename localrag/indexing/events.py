@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from localrag.indexing.claim_events import ClaimsFailed, ClaimsRead, ClaimsStarted
+from localrag.indexing.estimate import Estimate
+from localrag.indexing.summary_events import SummaryEvent
+
 
 @dataclass(frozen=True)
 class Started:
@@ -17,6 +21,9 @@ class Started:
 
     documents: int
     """Documents that the chunks to read belong to."""
+
+    estimate: Estimate | None = None
+    """What their reading will take; None if nothing is to be read."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class ChunkRead:
     """Things written by the model and not stored."""
 
     seconds: float
-    """Wall time of the call; calls run side by side."""
+    """Wall time of its calls; calls run side by side."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,24 @@ class IndexReport:
     left_out: int = 0
     """How many of the failed chunks are left out for good, because they made the engine die."""
 
+    reason: str = ""
+    """`minutes` or `tokens` if the run's budget ended it; the rest is done by the next run."""
+
+    left: int = 0
+    """Chunks that are still to be read."""
+
+    tokens: int = 0
+    """Tokens that the model read anew and wrote."""
+
+    claims: int = 0
+    """Claims read in this run; none are without the setting claims.at_index."""
+
+    claims_failed: int = 0
+    """Chunks whose claims could not be read."""
+
+    summaries: int = 0
+    """Summaries written in this run; none are without the setting summaries.at_index."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -147,4 +172,16 @@ class Finished:
     """What was done."""
 
 
-IndexEvent = Started | Embedded | ChunkRead | ChunkFailed | Progress | Note | Finished
+IndexEvent = (
+    Started
+    | Embedded
+    | ChunkRead
+    | ChunkFailed
+    | ClaimsStarted
+    | ClaimsRead
+    | ClaimsFailed
+    | SummaryEvent
+    | Progress
+    | Note
+    | Finished
+)

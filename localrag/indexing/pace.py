@@ -18,8 +18,9 @@ _WINDOW = 48
 class Pace:
     """The rate over the last chunks; before the first ended, what the engine's rates let expect.
 
-    Chunks that are read in one batch end in bursts, so the window spans several batches; while nothing ends,
-    the clock goes on and the estimate grows with it.
+    What is left is measured in tokens of text and not in chunks, since chunks are not read in the order of
+    their lengths. Chunks that are read in one batch end in bursts, so the window spans several batches; while
+    nothing ends, the clock goes on and the estimate grows with it.
     """
 
     def __init__(self, total: int, tokens: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,7 +28,8 @@ class Pace:
         self._total = total
         self._tokens = tokens
         self._clock = clock
-        self._ends: deque[float] = deque([clock()], maxlen=_WINDOW + 1)
+        self._ends: deque[tuple[float, float]] = deque([(clock(), 0.0)], maxlen=_WINDOW + 1)
+        self._read = 0.0
         self._prefill_rate = 0.0
         self._decode_rate = 0.0
         self.done = 0
@@ -38,10 +40,11 @@ class Pace:
         """Chunks in all; never less than those that ended."""
         return max(self._total, self.done)
 
-    def tick(self) -> None:
-        """A chunk ended."""
+    def tick(self, tokens: int | None = None) -> None:
+        """A chunk with so many tokens ended; an ordinary one if they are not given."""
         self.done += 1
-        self._ends.append(self._clock())
+        self._read += self._ordinary if tokens is None else tokens
+        self._ends.append((self._clock(), self._read))
 
     def rates(self, prefill: float, decode: float) -> None:
         """The engine's tokens per second, read and written. 0 says nothing, since it does one at a time."""
@@ -51,16 +54,23 @@ class Pace:
     @property
     def per_minute(self) -> float:
         """Chunks a minute; 0 until one ended."""
-        seconds = self._clock() - self._ends[0]
+        seconds = self._clock() - self._ends[0][0]
         return 60 * (len(self._ends) - 1) / seconds if self.done and seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
         """Seconds for the rest at this rate; None until the model has begun to write."""
-        rate = self.per_minute
-        if rate:
-            return 60 * (self.total - self.done) / rate
+        seconds = self._clock() - self._ends[0][0]
+        if self.done and seconds > 0:
+            rate = (self._read - self._ends[0][1]) / seconds
+            if rate > 0:
+                return max((self._tokens or self._total) - self._read, 0.0) / rate
         if not (self._prefill_rate and self._decode_rate):
             return None
         expected = self._tokens / self._prefill_rate + self._total * WRITTEN / self._decode_rate
-        return max(expected - (self._clock() - self._ends[0]), LEAST_LEFT * expected)
+        return max(expected - (self._clock() - self._ends[0][0]), LEAST_LEFT * expected)
+
+    @property
+    def _ordinary(self) -> float:
+        """Tokens of an ordinary chunk; 1 where nothing is known of them, which counts chunks."""
+        return self._tokens / self._total if self._tokens and self._total else 1.0

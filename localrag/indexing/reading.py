@@ -1,4 +1,9 @@
-"""Lets the model read the chunks that are pending; each reading is one transaction."""
+"""Lets the model read the chunks that are pending; each reading is one transaction.
+
+A chunk may take several calls, one after the other (`gleaning.py`); all chunks are in one run of the engine.
+The calls of a chunk are stored together when the last has ended. So what the file says of a chunk is all or
+nothing, and a chunk that is interrupted between two calls is read anew.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,26 @@ import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeVar
 
 from localrag.engine.types import Generation, GenerationRequest, LanguageModel, ProgressEvent
 from localrag.engines import generation_row, instructions
 from localrag.errors import Cancelled, LocalragError
 from localrag.extraction.extractor import TASK, Extractor
-from localrag.indexing.events import ChunkFailed, ChunkRead, Progress
+from localrag.extraction.gleaning import Call, ReadingJob, asks
+from localrag.indexing.budget import Budget, Deadline, Meter
+from localrag.indexing.events import ChunkFailed, ChunkRead, Note, Progress
+from localrag.indexing.order import plan
 from localrag.indexing.pace import Pace
 from localrag.indexing.patience import patiently
 from localrag.pausing import Pause
-from localrag.stopping import stoppable
+from localrag.stopping import stoppable, wait_for
 from localrag.store.database import Store
-from localrag.store.rows import ChunkRow, GenerationRow, Reading, Reject
+from localrag.store.rows import ChunkRow, FurtherCall, GenerationRow
+
+T = TypeVar("T")
 
 AHEAD = 64
 """Requests that wait for a place in the engine, so that it never waits for the file."""
@@ -27,12 +38,19 @@ AHEAD = 64
 _MOST_FAULTS = 3
 """Chunks in a row with an error that nobody foresaw, after which the run ends with it."""
 
+_NO_DECISIONS = (
+    "The server cannot tell how likely an answer is, so it cannot be asked whether something is missing in a "
+    "passage: gleaning is off in this run. Use llama-server, or set extraction.gleaning_threshold to 0: then "
+    "every passage is looked through again."
+)
+
 
 class Feed:
     """The pending chunks as requests, a few ahead of the engine.
 
-    `refill` and `release` belong to the thread of the store; the engine's thread draws by iterating. Each
-    chunk is drawn once in a run, so one that fails waits for the next run.
+    `refill`, `follow` and `release` belong to the thread of the store; the engine's thread draws by
+    iterating. Each chunk is begun once in a run, so one that fails waits for the next run. When nothing is
+    ready an iteration stops for the moment only: an engine that draws again later gets what came meanwhile.
     """
 
     def __init__(
@@ -41,15 +59,21 @@ class Feed:
         extractor: Extractor,
         pause: Pause | None = None,
         cancel: threading.Event | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        """While `pause` is on nothing is handed out; an iteration that waits for its end obeys `cancel`."""
+        """While `pause` is on nothing is handed out; an iteration that waits for its end obeys `cancel`.
+
+        What does not fit in the budget of `meter` is not handed out either.
+        """
         self._store = store
         self._extractor = extractor
         self._pause = pause or Pause()
         self._cancel = cancel
-        self._ready: deque[tuple[ChunkRow, GenerationRequest]] = deque()
-        self._drawn: dict[int, tuple[ChunkRow, GenerationRequest]] = {}
+        self._ready: deque[tuple[ReadingJob, GenerationRequest]] = deque()
+        self._drawn: dict[int, ReadingJob] = {}
         self._held: set[int] = set()
+        self._planned: deque[int] = deque()
+        self._meter = meter or Meter(Budget())
         self._next = 0
         self.nameless: deque[ChunkRow] = deque()
         """Chunks that name nothing, so that the model need not be asked."""
@@ -64,18 +88,20 @@ class Feed:
     def refill(self) -> bool:
         """Fetch pending chunks until `AHEAD` wait; returns whether anything waits."""
         if len(self._ready) < AHEAD // 2:
-            # What is held is still pending in the file, so it must be fetched too and passed over.
-            rows = self._store.chunks.pending(len(self._held) + AHEAD)
-            fresh = [row for row in rows if row.id not in self._held]
+            if not self._planned:
+                # Also what came in since the last plan. What is held is still pending in the file.
+                self._planned.extend(plan(self._store, self._held))
+            wanted = [self._planned.popleft() for _ in range(min(AHEAD, len(self._planned)))]
             # Long ones first: at the end of a run the short ones fill what the long ones leave.
-            for row in sorted(fresh, key=lambda row: -row.tokens):
+            for row in sorted(self._store.chunks.many(wanted), key=lambda row: -row.tokens):
                 self._held.add(row.id)
                 self._put(row)
         return bool(self._ready or self.nameless or self.faulty)
 
     def _put(self, row: ChunkRow) -> None:
         try:
-            request = self._extractor.request(row) if self._extractor.names(row) else None
+            job = ReadingJob(self._extractor, row)
+            request = job.request()
         except LocalragError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this text's, and told with it
@@ -84,7 +110,11 @@ class Feed:
         if request is None:
             self.nameless.append(row)
         else:
-            self._ready.append((row, request))
+            self._ready.append((job, request))
+
+    def follow(self, job: ReadingJob, request: GenerationRequest) -> None:
+        """The next call of a chunk that was begun; it is drawn before any other."""
+        self._ready.appendleft((job, request))
 
     def begin(self) -> None:
         """Count drawn requests from 0 again, as each run of the engine does."""
@@ -92,15 +122,22 @@ class Feed:
         self._next = 0
 
     def __iter__(self) -> Iterator[GenerationRequest]:
-        while self._ready:
-            self._pause.wait(self._cancel)
-            pair = self._ready.popleft()
-            self._drawn[self._next] = pair
-            self._next += 1
-            yield pair[1]
+        return self
 
-    def drawn(self, index: int) -> tuple[ChunkRow, GenerationRequest]:
-        """The chunk and the request that were drawn at this place; they are forgotten."""
+    def __next__(self) -> GenerationRequest:
+        if not self._ready:
+            raise StopIteration
+        self._pause.wait(self._cancel)
+        job, request = self._ready[0]
+        if not self._meter.begin(job.chunk.id, job.chunk.tokens):
+            raise StopIteration
+        self._ready.popleft()
+        self._drawn[self._next] = job
+        self._next += 1
+        return request
+
+    def drawn(self, index: int) -> ReadingJob:
+        """The chunk whose call was drawn at this place; the place is forgotten."""
         return self._drawn.pop(index)
 
     def release(self, chunk_id: int) -> None:
@@ -118,51 +155,71 @@ class ReadingStage:
         model: LanguageModel,
         cancel: threading.Event | None,
         pause: Pause | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._store = store
         self._pause = pause or Pause()
-        self._feed = Feed(store, extractor, self._pause, cancel)
+        self._meter = meter or Meter(Budget())
+        self._deadline = Deadline(self._meter, cancel)
+        self._feed = Feed(store, extractor, self._pause, cancel, self._meter)
         self._extractor = extractor
         self._model = model
         self._cancel = cancel
         self._faults = 0
         self._paths: dict[int, str] = {}
+        self._gleans: bool | None = None
+        """Whether chunks are looked through again; None until the model was asked whether it can decide."""
+        self._told = False
 
-    def run(self, total: int, tokens: int) -> Iterator[ChunkRead | ChunkFailed | Progress]:
-        """Read what is pending: about `total` chunks with `tokens` tokens together.
+    def run(self, total: int, tokens: int) -> Iterator[ChunkRead | ChunkFailed | Progress | Note]:
+        """Read what is pending, as far as the budget goes: about `total` chunks of `tokens` tokens together.
 
         Raises `Cancelled` and `EngineError`.
         """
         pace = Pace(total, tokens, self._pause.working_time)
-        while self._feed.refill():
+        while self._feed.refill() and not self._meter.reason:
             while self._feed.nameless:
                 self._pause.wait(self._cancel)
                 if self._cancel is not None and self._cancel.is_set():
                     raise Cancelled("Stopped.", "What was done before is kept.")
+                if self._meter.over():
+                    return
                 row = self._feed.nameless.popleft()
                 yield self._guarded(row, partial(self._nameless, row))
-                pace.tick()
+                pace.tick(row.tokens)
             while self._feed.faulty:
-                yield self._unforeseen(*self._feed.faulty.popleft())
-                pace.tick()
+                row, error = self._feed.faulty.popleft()
+                yield self._unforeseen(row, error)
+                pace.tick(row.tokens)
             if self._feed.ready:
-                yield from self._batch(pace)
+                try:
+                    yield from self._batch(pace)
+                except Cancelled:
+                    if self._deadline.cancelled or not self._meter.overdue():
+                        raise
+                    self._meter.drop()
+                    return
 
-    def _batch(self, pace: Pace) -> Iterator[ChunkRead | ChunkFailed | Progress]:
+    def _batch(self, pace: Pace) -> Iterator[ChunkRead | ChunkFailed | Progress | Note]:
         """One run of the engine; it goes on as long as the feed does."""
+        yield from self._settle_gleaning()
         last = ProgressEvent("prefill", 0, 0, 0.0, 0.0)
         self._feed.begin()
-        with contextlib.closing(stoppable(self._model.run(self._feed), self._cancel)) as events:
+        with contextlib.closing(stoppable(self._model.run(self._feed), self._deadline)) as events:
             for index, event in events:
                 if isinstance(event, ProgressEvent):
                     last = event
                     pace.rates(event.prefill_rate, event.decode_rate)
                 elif isinstance(event, Generation) and event.finish != "cancelled":
-                    row, request = self._feed.drawn(index)
-                    yield self._guarded(row, partial(self._finished, row, request, event))
-                    pace.tick()
+                    job = self._feed.drawn(index)
+                    self._meter.spend(event)
+                    done = self._guarded(job.chunk, partial(self._heard, job, event))
+                    if done is not None:
+                        yield done
+                        pace.tick(job.chunk.tokens)
+                        yield from self._trouble(job)
                     self._feed.refill()
-                else:
+                if not isinstance(event, ProgressEvent | Generation):
                     continue
                 yield Progress(
                     read=pace.done,
@@ -173,9 +230,21 @@ class ReadingStage:
                     seconds_left=pace.seconds_left,
                 )
 
-    def _guarded(
-        self, row: ChunkRow, action: Callable[[], ChunkRead | ChunkFailed]
-    ) -> ChunkRead | ChunkFailed:
+    def _settle_gleaning(self) -> Iterator[Note]:
+        """Find out whether the model can be asked for decisions, where the settings want that."""
+        if self._gleans is None:
+            self._gleans = True
+            if asks(self._extractor.settings) and not wait_for(self._model.describe, self._cancel).decides:
+                self._gleans = False
+                yield Note(_NO_DECISIONS)
+
+    def _trouble(self, job: ReadingJob) -> Iterator[Note]:
+        """Tell, once in a run, that a look for more failed."""
+        if job.trouble and not self._told:
+            self._told = True
+            yield Note(f"A passage was read, and the look for what is missing in it failed: {job.trouble}")
+
+    def _guarded(self, row: ChunkRow, action: Callable[[], T]) -> T | ChunkFailed:
         """What `action` gives; an error that nobody foresaw is the failure of this chunk alone."""
         try:
             done = action()
@@ -197,52 +266,54 @@ class ReadingStage:
     def _nameless(self, row: ChunkRow) -> ChunkRead:
         """A chunk without a single name is read without the model."""
         skipped = GenerationRow(TASK, "", "", json.dumps({"skipped": "no names"}), 0, 0, 0, "stop", "")
-        return self._record(row, Reading(), lambda: skipped, [])
+        return self._record(row, lambda: [FurtherCall(skipped)])
 
-    def _finished(
-        self, row: ChunkRow, request: GenerationRequest, generation: Generation
-    ) -> ChunkRead | ChunkFailed:
-        if generation.finish == "error":
-            return self._failed(row, generation.error or "The engine gave no reason.", generation.deaths)
-        if not generation.text.strip():
-            return self._failed(row, "The model wrote nothing.")
-        reading, rejects = self._extractor.read(row, generation)
-        if generation.finish == "length" and not reading.entities:
-            return self._failed(row, f"The model wrote nothing usable in {generation.output_tokens} tokens.")
+    def _heard(self, job: ReadingJob, generation: Generation) -> ChunkRead | ChunkFailed | None:
+        """Take a result; None if the chunk has another call to wait for."""
+        following = job.take(generation, glean=bool(self._gleans))
+        if following is not None:
+            self._feed.follow(job, following)
+            return None
+        if job.failure:
+            return self._failed(job.chunk, job.failure, generation.deaths)
+        return self._record(job.chunk, lambda: [self._journalled(call) for call in job.calls])
 
-        def journalled() -> GenerationRow:
-            # The instructions are kept once; the chunk's text is in the file anyway.
-            return generation_row(request, generation, self._store.journal.put_prompt(instructions(request)))
+    def _journalled(self, call: Call) -> FurtherCall:
+        # The instructions are kept once; the chunk's text is in the file anyway.
+        told = "\n\n".join(part for part in (instructions(call.request), call.turn) if part)
+        row = generation_row(call.request, call.generation, self._store.journal.put_prompt(told))
+        return FurtherCall(row, call.reading, call.rejects)
 
-        return self._record(row, reading, journalled, rejects)
+    def _record(self, row: ChunkRow, journalled: Callable[[], list[FurtherCall]]) -> ChunkRead:
+        """Store a reading, the calls that gave it and their prompts in one transaction."""
 
-    def _record(
-        self,
-        row: ChunkRow,
-        reading: Reading,
-        journalled: Callable[[], GenerationRow],
-        rejects: Sequence[Reject],
-    ) -> ChunkRead:
-        """Store a reading, the call that gave it and the prompt of that in one transaction."""
-
-        def store() -> GenerationRow:
+        def store() -> list[FurtherCall]:
             with self._store.transaction():
-                generation = journalled()
-                self._store.graph.record(row.id, reading, generation, rejects)
-            return generation
+                calls = journalled()
+                first, *further = calls
+                self._store.graph.record(row.id, first.reading, first.generation, first.rejects, further)
+            return calls
 
-        generation = patiently(store, self._cancel)
+        calls = patiently(store, self._cancel)
         self._feed.release(row.id)
-        names = tuple(entity.name for entity in reading.entities)
-        seconds = generation.milliseconds / 1000
-        path = self._path(row.document_id)
-        return ChunkRead(row.id, path, row.ordinal, names, len(reading.relations), len(rejects), seconds)
+        read = [call.reading for call in calls]
+        self._meter.end(row.id, sum(len(found.entities) + len(found.relations) for found in read))
+        return ChunkRead(
+            row.id,
+            self._path(row.document_id),
+            row.ordinal,
+            tuple(entity.name for found in read for entity in found.entities),
+            sum(len(found.relations) for found in read),
+            sum(len(call.rejects) for call in calls),
+            sum(call.generation.milliseconds for call in calls) / 1000,
+        )
 
     def _failed(self, row: ChunkRow, reason: str, deaths: int = 0) -> ChunkFailed:
         """Count a failed attempt; a chunk that killed the engine is not tried again by the next run."""
         if deaths:
             reason = f"It made the engine fail {deaths} times and is left out. {reason}"
         left_out = deaths > 0
+        self._meter.end(row.id)
         patiently(
             lambda: self._store.chunks.mark_failed(row.id, reason, max(deaths, 1), left_out=left_out),
             self._cancel,

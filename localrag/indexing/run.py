@@ -15,24 +15,48 @@ from collections.abc import Generator, Iterator
 from localrag.engine.types import Embedder
 from localrag.engines import Engines
 from localrag.errors import Cancelled, EngineError, ModelError
+from localrag.extraction.claims import ClaimReader
 from localrag.extraction.extractor import Extractor
-from localrag.indexing.events import ChunkFailed, ChunkRead, Finished, IndexEvent, IndexReport, Note, Started
+from localrag.indexing.budget import Budget, Meter
+from localrag.indexing.claim_events import ClaimsFailed, ClaimsRead, ClaimsStarted
+from localrag.indexing.claims import ClaimStage
+from localrag.indexing.estimate import Estimate, estimate
+from localrag.indexing.events import (
+    ChunkFailed,
+    ChunkRead,
+    Embedded,
+    Finished,
+    IndexEvent,
+    IndexReport,
+    Note,
+    Started,
+)
 from localrag.indexing.reading import ReadingStage
+from localrag.indexing.summaries import SummaryStage, stage_of
+from localrag.indexing.summary_events import SummaryWritten
 from localrag.indexing.vectors import REEMBED, VectorStage
+from localrag.naming import name_due
 from localrag.prompts.personal import own_prompts
+from localrag.resolving import resolve
 from localrag.runlock import Unlockable, only_run
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.database import Store
+from localrag.store.rows import VectorKind
 from localrag.store.sqlite import read_only_error
 
 
 def index(
-    store: Store, engines: Engines, settings: Settings, cancel: threading.Event | None = None
+    store: Store,
+    engines: Engines,
+    settings: Settings,
+    cancel: threading.Event | None = None,
+    budget: Budget | None = None,
 ) -> Generator[IndexEvent, None, None]:
     """Embed and read what is new, then embed the entities and relations found; events come as it happens.
 
-    When `cancel` is set it stops within half a second and ends with `Finished` as always.
+    With a `budget` it ends when that is used up, and the report says so. When `cancel` is set it stops within
+    half a second and ends with `Finished` as always.
     Raises `KnowledgeBaseReadOnly`, `SettingsError` and `PromptError` at once; while it is iterated, before
     anything is done, `KnowledgeBaseBusy` if another program indexes the file, `EmbeddingSpaceMismatch` if the
     embedding model is another than the file's, and `ModelNotFound` or `ModelInvalid` if the settings name one
@@ -41,7 +65,16 @@ def index(
     """
     if store.read_only:
         raise read_only_error(store.path)
-    return _Run(store, engines, settings, cancel).events()
+    return _Run(store, engines, settings, cancel, budget or Budget()).events()
+
+
+def expected(store: Store, engines: Engines, settings: Settings) -> Estimate:
+    """What `index` would take now; nothing is done, and no model is started.
+
+    Raises `SettingsError` and `PromptError`.
+    """
+    profile = Extractor(settings.extraction, own_prompts(settings)).profile
+    return estimate(store, profile, *engines.measured())
 
 
 def reembed_command(settings: Settings) -> str:
@@ -56,7 +89,12 @@ class _Run:
     """One run of `index`."""
 
     def __init__(
-        self, store: Store, engines: Engines, settings: Settings, cancel: threading.Event | None
+        self,
+        store: Store,
+        engines: Engines,
+        settings: Settings,
+        cancel: threading.Event | None,
+        budget: Budget,
     ) -> None:
         self._store = store
         self._engines = engines
@@ -65,12 +103,20 @@ class _Run:
         self._active = store.vectors.active_space()
         # Before anything is done, so that a setting without meaning is told at once.
         self._extractor = Extractor(settings.extraction, own_prompts(settings))
+        self._claims_reader = (
+            ClaimReader(settings.claims, settings.extraction, own_prompts(settings))
+            if settings.claims.at_index
+            else None
+        )
+        self._summaries = stage_of(store, engines, settings, cancel) if settings.summaries.at_index else None
         self._cancel = cancel
-        self._began = time.monotonic()
+        self._budget = budget
+        self._meter = Meter(budget)
         self._read = 0
         self._failed = 0
         self._left_out = 0
         self._rejects = 0
+        self._claims = self._claims_failed = self._summed = 0
 
     def events(self) -> Generator[IndexEvent, None, None]:
         """The whole run."""
@@ -95,31 +141,86 @@ class _Run:
                 entities=graph.entities,
                 relations=graph.relations,
                 rejects=self._rejects,
-                seconds=time.monotonic() - self._began,
+                seconds=self._meter.elapsed,
                 cancelled=cancelled,
                 left_out=self._left_out,
+                reason="" if cancelled else self._meter.reason,
+                left=sum(len(rows) for rows in self._store.chunks.waiting()),
+                tokens=self._meter.spent,
+                claims=self._claims,
+                claims_failed=self._claims_failed,
+                summaries=self._summed,
             )
         )
 
     def _work(self) -> Iterator[IndexEvent]:
         vectors, note = self._vectors()
-        pending = [(row.document_id, row.tokens) for row in self._store.chunks.pending()]
+        # Of files of an older format, and of what was mended: the order of reading needs it.
+        name_due(self._store, self._cancel)
+        pending = [row for rows in self._store.chunks.waiting() for row in rows]
         to_embed = vectors.missing("chunk") if vectors is not None else 0
-        yield Started(len(pending), to_embed, len({document for document, _ in pending}))
+        ahead = estimate(self._store, self._extractor.profile, *self._engines.measured()) if pending else None
+        yield Started(len(pending), to_embed, len({row.document_id for row in pending}), ahead)
         if note is not None:
             yield note
         if vectors is not None:
-            yield from vectors.run("chunk")
-        if pending:
-            yield from self._reading(len(pending), sum(tokens for _, tokens in pending))
+            yield from self._embedding(vectors, "chunk")
+        if ahead is not None and not self._meter.over():
+            yield from self._reading(ahead)
+        # Before what is made of entities: summaries and vectors of one that is merged would be lost.
+        resolve(self._store, self._settings.resolution)
+        if self._summaries is not None and not (self._meter.over() or self._meter.reason):
+            yield from self._summing_up(self._summaries)
         if vectors is not None:
             if pending and not vectors.given_up:
                 # Also those of what another program, or a watch, put in meanwhile.
-                yield from vectors.run("chunk")
-            yield from vectors.run("entity")
-            yield from vectors.run("relation")
+                yield from self._embedding(vectors, "chunk")
+            yield from self._embedding(vectors, "entity")
+            yield from self._embedding(vectors, "relation")
             if problem := self._store.vectors.prepare():
                 yield Note(f"Searching will be slower than it could be. {problem}")
+        if self._claims_reader is not None and not (self._meter.over() or self._meter.reason):
+            yield from self._claiming(self._claims_reader)
+
+    def _embedding(self, vectors: VectorStage, kind: VectorKind) -> Iterator[IndexEvent]:
+        """Make vectors until all are there or the time is up."""
+        if self._meter.over():
+            return
+        began, done = time.monotonic(), 0
+        for event in vectors.run(kind):
+            if isinstance(event, Embedded):
+                self._meter.vectors(event.done - done, time.monotonic() - began)
+                began, done = time.monotonic(), event.done
+            yield event
+            if self._meter.over():
+                return
+
+    def _summing_up(self, stage: SummaryStage) -> Iterator[IndexEvent]:
+        """Write summaries while there is time. Tokens are for reading: a run that counts them writes none."""
+        if self._budget.tokens is not None:
+            return
+        try:
+            for event in stage.run(self._meter.seconds_left if self._budget.limited else None):
+                self._summed += isinstance(event, SummaryWritten)
+                yield event
+        except ModelError as error:
+            yield Note(f"Summaries wait for a model that reads. {error}")
+
+    def _claiming(self, reader: ClaimReader) -> Iterator[IndexEvent]:
+        """Read the claims of what is read, of earlier runs too."""
+        chunks = self._store.claim_search.unread(reader.task)
+        if not chunks:
+            return
+        yield ClaimsStarted(len(chunks))
+        stage = ClaimStage(
+            self._store, reader, self._engines.model, self._cancel, self._engines.background, self._meter
+        )
+        for event in stage.run(chunks):
+            if isinstance(event, ClaimsRead):
+                self._claims += event.claims
+                self._rejects += event.rejects
+            self._claims_failed += isinstance(event, ClaimsFailed)
+            yield event
 
     def _vectors(self) -> tuple[VectorStage | None, Note | None]:
         """The vectors' stage, or why there is none: reading is worth it without vectors too.
@@ -145,11 +246,17 @@ class _Run:
             return self._engines.embedder
         return self._engines.embedder_of(self._active)
 
-    def _reading(self, total: int, tokens: int) -> Iterator[IndexEvent]:
+    def _reading(self, ahead: Estimate) -> Iterator[IndexEvent]:
+        self._meter.expect(ahead.seconds_a_token, ahead.cost_of_a_token)
         stage = ReadingStage(
-            self._store, self._extractor, self._engines.model, self._cancel, self._engines.background
+            self._store,
+            self._extractor,
+            self._engines.model,
+            self._cancel,
+            self._engines.background,
+            self._meter,
         )
-        for event in stage.run(total, tokens):
+        for event in stage.run(ahead.chunks, ahead.chunk_tokens):
             if isinstance(event, ChunkRead):
                 self._read += 1
                 self._rejects += event.rejects

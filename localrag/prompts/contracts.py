@@ -19,6 +19,7 @@ VARIABLE = frozenset(
         "description_list",
         "description_name",
         "entity_name",
+        "entity_names",
         "history",
         "input_text",
         "query",
@@ -65,10 +66,9 @@ def _extraction(family: str) -> dict[tuple[str, str], Contract]:
         "extraction_user": Contract(inputs, ("input_text",), "extraction_system"),
         "extraction_examples": Contract(inputs - {"examples", "input_text"}),
         "relation_types": Contract(frozenset({"relation_types", "language"}), ("relation_types",)),
+        "extraction_continue": Contract(inputs - {"examples", "input_text"}),
+        "extraction_loop": Contract(inputs - {"examples", "input_text"}, mark="YES"),
     }
-    if family != "compact":
-        prompts["extraction_continue"] = Contract(inputs - {"examples", "input_text"})
-        prompts["extraction_loop"] = Contract(inputs - {"examples", "input_text"})
     return {(family, name): found for name, found in prompts.items()}
 
 
@@ -102,9 +102,10 @@ _CONTRACTS: dict[tuple[str, str], Contract] = {
         shown_beside=("claim_examples", "claim_user"),
     ),
     ("graphrag", "claim_user"): Contract(
-        _DELIMITERS | {"input_text", "language"}, ("input_text",), "claim_extraction"
+        _DELIMITERS | {"input_text", "entity_names", "language"}, ("input_text",), "claim_extraction"
     ),
     ("graphrag", "claim_examples"): Contract(_DELIMITERS | {"language"}),
+    ("graphrag", "claim_types"): Contract(frozenset({"claim_types", "language"}), ("claim_types",)),
     ("graphrag", "community_report"): Contract(frozenset({"input_text", "language"}), ("input_text",)),
 }
 

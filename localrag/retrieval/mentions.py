@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from localrag.graph.names import CJK, fold
 from localrag.store.database import Store
@@ -19,24 +19,46 @@ _MAX_CHARACTERS = 12
 _SEARCHED = 6_000
 
 
+Spans = dict[str, list[tuple[int, int]]]
+"""Where a question may hold a name, by the name's key."""
+
+
 def named_entities(store: Store, question: str, limit: int) -> list[tuple[EntityRow, Hit]]:
     """Entities whose name or alias is a run of words or characters of the question, best first.
 
     A name inside a longer name that is an entity too does not count. Long and rare names come first. Of a
     question as long as a document, only the beginning is looked through.
     """
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for key, span in _keys(question[:_SEARCHED]):
-        spans.setdefault(key, []).append(span)
+    spans = named_spans(question)
     found = store.graph.find_named(spans)
-    taken = [span for key, _ in found for span in spans.get(key, ())]
+    scores = score_names(question, spans, [(key, row.mentions) for key, row in found])
     hits: dict[int, tuple[EntityRow, Hit]] = {}
-    for key, row in found:
-        free = [span for span in spans.get(key, ()) if not _inside_longer(span, taken)]
-        score = _score(question, free[0], row.mentions) if free else 0.0
+    for (_, row), score in zip(found, scores, strict=True):
         if score > (hits[row.id][1].score if row.id in hits else 0.0):
             hits[row.id] = (row, Hit(row.id, score))
     return sorted(hits.values(), key=lambda pair: (-pair[1].score, pair[0].id))[:limit]
+
+
+def named_spans(question: str) -> Spans:
+    """Runs of words or characters of a question that may be names; of a long one only of the beginning."""
+    spans: Spans = {}
+    for key, span in _keys(question[:_SEARCHED]):
+        spans.setdefault(key, []).append(span)
+    return spans
+
+
+def score_names(question: str, spans: Spans, found: Sequence[tuple[str, int]]) -> list[float]:
+    """How well each name says what a question is about: long and rare ones best.
+
+    `found` holds keys of `spans` with how often each name is there. One that stands only inside a longer one
+    of them has 0.
+    """
+    taken = [span for key, _ in found for span in spans.get(key, ())]
+    scores = []
+    for key, count in found:
+        free = [span for span in spans.get(key, ()) if not inside_longer(span, taken)]
+        scores.append(_score(question, free[0], count) if free else 0.0)
+    return scores
 
 
 def _keys(question: str) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -74,7 +96,8 @@ def _is_function_word(word: str, *, leads: bool) -> bool:
     return word.casefold() in ENGLISH and not capital and not (word.isupper() and len(word) > 1)
 
 
-def _inside_longer(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
+def inside_longer(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place lies within a longer one."""
     return any(
         left <= span[0] and span[1] <= right and right - left > span[1] - span[0] for left, right in others
     )

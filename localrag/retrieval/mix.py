@@ -1,6 +1,7 @@
 """Mode `mix`: chunks by full text, by vectors and by the entities and relations that the question touches.
 
-Each of the three is enough alone: without vectors or without a graph, the others answer.
+Each of the three is enough alone: without vectors or without a graph, the others answer. As long as there are
+chunks that the model has not read, names that chunks share by their form stand in for the graph.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from localrag.retrieval.naive import Finding, chunk_rankings, ids_of
 from localrag.retrieval.passages import as_passages, candidates
 from localrag.retrieval.query import Query, scale_of
 from localrag.retrieval.types import EntityHit, RelationHit
+from localrag.retrieval.zero import WEIGHT, by_names, unread_share
 from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 from localrag.store.rows import EntityRow, Hit, RelationRow, VectorKind
+from localrag.store.wording import gist
 
 _KINDS: tuple[VectorKind, ...] = ("chunk", "entity", "relation")
 _NEIGHBOURS = 200
 _NAME_WEIGHT = 2.0
 _ONE_END = 0.25
+_TOLD = 300
+"""Characters of descriptions of an entity that has no summary; a context holds no more of one."""
 
 
 GRAPH_SHARE = 0.6
@@ -52,12 +57,19 @@ def mix(store: Store, query: Query, settings: RetrievalSettings) -> Finding:
     )
     rankings = chunk_rankings(store, query, near["chunk"], scale, settings.passages)
     rankings["graph"] = _chunks_of(entities, relations)[:limit]
+    unread = unread_share(store)
+    weights = {}
+    if unread:
+        seeds = {name: rankings[name] for name in ("fulltext", "vector")}
+        keys = [store.graph.entity(hit.id).key for hit in entities]
+        rankings["names"] = by_names(store, query.question, seeds, keys, limit)
+        weights["names"] = WEIGHT * unread**2
     found = ids_of(rankings)
     unknown = {
         "vector": query.without_vector(store, found),
         "graph": {row.id for row in store.chunks.many(found) if row.state != "read"},
     }
-    passages = as_passages(store, rrf(rankings, unknown=unknown), settings.passages)
+    passages = as_passages(store, rrf(rankings, weights, unknown), settings.passages)
     return passages, entities, relations
 
 
@@ -72,7 +84,7 @@ def _entity_hit(store: Store, row: EntityRow, item: Fused) -> EntityHit:
         id=row.id,
         name=row.name,
         type=row.type,
-        description=row.summary or " ".join(row.descriptions),
+        description=row.summary or " ".join(gist(row.descriptions, _TOLD)),
         score=item.score,
         chunk_ids=tuple(store.graph.entity_chunks(row.id)),
     )

@@ -56,7 +56,7 @@ class Passage:
     """Fused score; higher is better, comparable within one question only."""
 
     sources: tuple[str, ...]
-    """Which searches found it: `fulltext`, `vector`, `graph`."""
+    """Which searches found it: `fulltext`, `vector`, `graph`, `names`."""
 
 
 @dataclass(frozen=True)

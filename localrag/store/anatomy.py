@@ -20,6 +20,8 @@ GROUPS = {
         "relations",
         "relation_mentions",
     ),
+    "automatic merges": ("unresolved", "name_features", "document_merges", "name_links", "name_merges"),
+    "graph without a model": ("zero_names", "zero_places", "zero_documents"),
     "claims": ("claims", "claim_quotes"),
     "communities and reports": ("communities", "community_members", "reports", "report_sources"),
     "vectors": ("embedding_spaces", "chunk_vectors", "entity_vectors", "relation_vectors"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from localrag.store.curation_rows import Pair, Place, Sight
+from localrag.store.merges import Starts
 from localrag.store.replay import Resolution
 from localrag.store.session import Row, Session, listed
 
@@ -68,6 +69,7 @@ class Ends:
     def __init__(self, session: Session, resolution: Resolution, chunk_ids: Iterable[int]) -> None:
         self._resolution = resolution
         self._places = Places(session) if resolution.documents else None
+        self._starts = Starts(session, resolution)
         self._sights: dict[tuple[int, str], tuple[Sight, int | None]] = {}
         for chunk_id, key, name, kind, entity_id in session.rows(
             f"SELECT chunk_id, key, name, type, entity_id FROM mentions WHERE chunk_id {_ID_IN} ORDER BY id",
@@ -85,7 +87,10 @@ class Ends:
         """Keys of the two entities that a relation as it was read is between now."""
         place = self._place(chunk_id)
         bare = Sight(place=place)
-        ends = [(key, self._sights.get((chunk_id, key), (bare, None))[0]) for key in (source, target)]
+        ends = [
+            (self._starts.of(chunk_id, key), self._sights.get((chunk_id, key), (bare, None))[0])
+            for key in (source, target)
+        ]
         return self._resolution.pair(ends[0], ends[1], Sight(keywords=keywords, place=place))
 
     def _place(self, chunk_id: int) -> Place | None:

@@ -15,7 +15,7 @@ import numpy as np
 from sqlite_utils import Database
 
 from localrag.errors import Cancelled, KnowledgeBaseError
-from localrag.store import migrations, origins, resolution
+from localrag.store import merges, migrations, origins, resolution, zero
 from localrag.store.check_text import SAMPLE, text_problems
 from localrag.store.fulltext import FullText
 from localrag.store.session import Session
@@ -80,8 +80,10 @@ def _steps(session: Session, fulltext: FullText) -> Iterator[tuple[str, Callable
     for kind, owner in (("chunk", "passages"), ("entity", "entities"), ("relation", "relations")):
         yield f"vectors of {owner}", partial(_vectors, session, kind, owner)
     yield "what is computed from the texts", partial(_texts, session)
+    yield "graph without a model", partial(zero.problems, session)
     yield "prompts", partial(_prompts, session)
     yield "decisions", partial(resolution.problems, session)
+    yield "automatic merges", partial(merges.problems, session)
     for label, counted in _COUNTED.items():
         yield label, partial(_count, session, counted)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from localrag.errors import UsageError
-from localrag.store.rows import ChunkCounts, ChunkRow
+from localrag.store.reading_rows import ReadingsTaken
+from localrag.store.rows import ChunkCounts, ChunkRow, WaitingChunk
 from localrag.store.session import Row, Session, listed
 from localrag.store.sqlite import clean
 from localrag.store.upkeep import settle_document
@@ -60,6 +61,61 @@ class Chunks:
             )
         return [ChunkRow(*row) for row in rows]
 
+    def waiting(self, max_attempts: int = MAX_ATTEMPTS) -> tuple[list[WaitingChunk], list[WaitingChunk]]:
+        """What `pending` gives, without texts: those never read, and those that failed before."""
+        found: tuple[list[WaitingChunk], list[WaitingChunk]] = ([], [])
+        for rows, state, most in zip(found, ("pending", "failed"), (None, max_attempts), strict=True):
+            rows += [
+                WaitingChunk(*row)
+                for row in self._session.rows(
+                    "SELECT id, document_id, tokens FROM chunks WHERE state <> 'read' AND state = ?1 "
+                    "AND (?2 IS NULL OR (attempts < ?2 AND left_out = 0)) ORDER BY document_id, ordinal",
+                    [state, most],
+                )
+            ]
+        return found
+
+    def taken(self, tasks: Collection[str], model: str = "", last: int = 400) -> ReadingsTaken:
+        """What the last readings of a model took, by its fingerprint; without one, of that of the last call.
+
+        `tasks` are the calls that count. What a program wrote without a model does not.
+        """
+        model = model or self._session.value(
+            "SELECT model FROM generations WHERE chunk_id IS NOT NULL AND model <> '' "
+            "ORDER BY id DESC LIMIT 1"
+        )
+        rows = self._session.rows(
+            "SELECT g.chunk_id, c.tokens, g.prompt_tokens - CASE WHEN json_valid(g.parameters) "
+            "THEN coalesce(json_extract(g.parameters, '$.shared_tokens'), 0) "
+            "- coalesce(json_extract(g.parameters, '$.weighed_tokens'), 0) ELSE 0 END, g.output_tokens, "
+            "g.milliseconds, CAST(strftime('%s', g.created_at) AS INTEGER) "
+            "FROM generations g JOIN chunks c ON c.id = g.chunk_id WHERE g.model = ? "
+            "AND g.task IN (SELECT value FROM json_each(?)) ORDER BY g.id DESC LIMIT ?",
+            [model or "", listed(tasks), last],
+        )
+        chunks = {row[0]: row[1] for row in rows}
+        return ReadingsTaken(
+            chunks=len(chunks),
+            chunk_tokens=sum(chunks.values()),
+            calls=len(rows),
+            prompt_tokens=sum(max(row[2], 0) for row in rows),
+            written_tokens=sum(row[3] for row in rows),
+            seconds=_working_seconds([(row[5] or 0, row[4] / 1000) for row in reversed(rows)]),
+        )
+
+    def unread_of(self, ids: Iterable[int]) -> set[int]:
+        """Those of the chunks that the model has not read."""
+        return set(
+            self._session.column(
+                "SELECT id FROM chunks WHERE state <> 'read' AND id IN (SELECT value FROM json_each(?))",
+                [listed(ids)],
+            )
+        )
+
+    def any_unread(self) -> bool:
+        """Whether a chunk is there that the model has not read."""
+        return self._session.value("SELECT 1 FROM chunks WHERE state <> 'read' LIMIT 1") is not None
+
     def count(self) -> ChunkCounts:
         """Chunks by state."""
         counts: dict[str, int] = dict(self._session.rows("SELECT state, count(*) FROM chunks GROUP BY state"))
@@ -81,3 +137,15 @@ class Chunks:
             document_id = self._session.value("SELECT document_id FROM chunks WHERE id = ?", [chunk_id])
             if document_id is not None:
                 settle_document(self._session, document_id)
+
+
+def _working_seconds(ends: Sequence[tuple[int, float]]) -> float:
+    """The time in which calls were at work, from the second in which each ended and how long it took.
+
+    Calls run side by side; a gap that is longer than the call behind it is one between two runs.
+    """
+    seconds, before = 0.0, None
+    for ended, took in ends:
+        seconds += took if before is None else min(max(ended - before, 0), took)
+        before = ended
+    return seconds

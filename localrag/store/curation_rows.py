@@ -183,6 +183,18 @@ class DeleteEntity:
 
 
 @dataclass(frozen=True)
+class KeepApart:
+    """Two names are never taken for one by themselves; what a person merged stays merged."""
+
+    kind: ClassVar[str] = "entity.apart"
+    keys: Pair
+    """The two, folded."""
+
+    names: Pair
+    """The two, for the log."""
+
+
+@dataclass(frozen=True)
 class AddAlias:
     """Another name means an entity."""
 
@@ -299,7 +311,9 @@ class RemoveTag:
     """The tag as it was typed."""
 
 
-EntityDecision = MergeEntities | SplitEntity | RenameEntity | RetypeEntity | EditEntity | DeleteEntity
+EntityDecision = (
+    MergeEntities | SplitEntity | RenameEntity | RetypeEntity | EditEntity | DeleteEntity | KeepApart
+)
 AliasDecision = AddAlias | RemoveAlias
 RelationDecision = MergeRelations | ReverseRelation | SplitRelation | EditRelation | DeleteRelation
 TagDecision = AddTag | RemoveTag

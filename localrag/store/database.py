@@ -17,11 +17,23 @@ from localrag.errors import (
     KnowledgeBaseReadOnly,
     LocalragError,
 )
-from localrag.store import anatomy, checks, merging, migrations, repair, salvage, scrubbing, sqlite, upgrading
+from localrag.store import (
+    anatomy,
+    checks,
+    merging,
+    migrations,
+    refolding,
+    repair,
+    salvage,
+    scrubbing,
+    sqlite,
+    upgrading,
+)
 from localrag.store.aliases import Aliases
 from localrag.store.answers import Answers
 from localrag.store.browse import Browse
 from localrag.store.chunks import Chunks
+from localrag.store.claim_search import ClaimSearch
 from localrag.store.claims import Claims
 from localrag.store.decisions import Decisions
 from localrag.store.documents import Documents
@@ -31,6 +43,7 @@ from localrag.store.filters import Filters
 from localrag.store.fulltext import FullText
 from localrag.store.graph import Graph
 from localrag.store.journal import Journal
+from localrag.store.merges_desk import Merges
 from localrag.store.origins import Origins
 from localrag.store.reports import Reports
 from localrag.store.roots import Roots
@@ -41,6 +54,7 @@ from localrag.store.tags import Tags
 from localrag.store.talk import Talk
 from localrag.store.unfinished import take_over
 from localrag.store.vectors import Vectors
+from localrag.store.zero import ZeroGraph
 
 
 class Store:
@@ -92,6 +106,9 @@ class Store:
     aliases: Aliases
     """Other names of entities."""
 
+    merges: Merges
+    """Automatic merges of entities."""
+
     tags: Tags
     """Tags of documents."""
 
@@ -100,6 +117,9 @@ class Store:
 
     claims: Claims
     """What is said of entities, with the words that say so."""
+
+    claim_search: ClaimSearch
+    """Claims as a person looks through them."""
 
     summaries: Summaries
     """Summaries of entities and relations."""
@@ -115,6 +135,9 @@ class Store:
 
     origins: Origins
     """What comes from documents, in numbers."""
+
+    zero: ZeroGraph
+    """Names by form and statistics, the graph that needs no model."""
 
     def __init__(
         self,
@@ -143,14 +166,17 @@ class Store:
         self.journal = Journal(self._session)
         self.decisions = Decisions(self._session)
         self.aliases = Aliases(self._session)
+        self.merges = Merges(self._session)
         self.tags = Tags(self._session)
         self.browse = Browse(self._session)
         self.claims = Claims(self._session)
+        self.claim_search = ClaimSearch(self._session)
         self.summaries = Summaries(self._session)
         self.reports = Reports(self._session)
         self.talk = Talk(self._session)
         self.answers = Answers(self._session)
         self.origins = Origins(self._session)
+        self.zero = ZeroGraph(self._session)
 
     @classmethod
     def create(cls, path: Path, *, busy_timeout: float = sqlite.BUSY_TIMEOUT) -> Store:
@@ -239,7 +265,9 @@ class Store:
         """A store that reads an older file through an up-to-date copy in memory."""
         database = upgrading.in_memory(path, found)
         try:
-            cls(database, path, read_only=False).fulltext.prepare()
+            store = cls(database, path, read_only=False)
+            store.fulltext.prepare()
+            refolding.prepare(store._session)
             with sqlite.translated(path):
                 database.conn.execute("PRAGMA query_only = ON")
             notes = (*notes, upgrading.read_in_memory(path, found))
@@ -255,6 +283,7 @@ class Store:
             sqlite.use_log(database)
         store = cls(database, path, read_only=False, notes=notes)
         store.fulltext.prepare()
+        refolding.prepare(store._session)
         return store
 
     def close(self) -> None:

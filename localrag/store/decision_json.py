@@ -20,6 +20,7 @@ from localrag.store.curation_rows import (
     DocumentRef,
     EditEntity,
     EditRelation,
+    KeepApart,
     MergeEntities,
     MergeRelations,
     Pair,
@@ -128,6 +129,13 @@ def _split(fields: _Fields) -> SplitEntity:
     return SplitEntity(key, into, fields.said("name"), fields.where("where"))
 
 
+def _keep_apart(fields: _Fields) -> KeepApart:
+    names = fields.texts("names")
+    if len(names) != 2:
+        raise ValueError("names are not two")
+    return KeepApart(fields.pair("keys"), (names[0], names[1]))
+
+
 def _add_alias(fields: _Fields) -> AddAlias:
     key, alias = fields.said("key"), fields.said("alias")
     if key == alias:
@@ -158,6 +166,7 @@ _READERS: dict[str, Callable[[_Fields], Decision]] = {
     RetypeEntity.kind: lambda fields: RetypeEntity(fields.said("key"), fields.said("type")),
     EditEntity.kind: lambda fields: EditEntity(fields.said("key"), fields.text("description")),
     DeleteEntity.kind: lambda fields: DeleteEntity(fields.said("key"), fields.text("name")),
+    KeepApart.kind: _keep_apart,
     AddAlias.kind: _add_alias,
     RemoveAlias.kind: lambda fields: RemoveAlias(
         fields.said("key"), fields.said("alias"), fields.text("name")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from localrag.errors import KnowledgeBaseError, UsageError
-from localrag.store import decision_log, resolution, tags
+from localrag.store import decision_log, merges, resolution, tags
 from localrag.store.assignment import place
 from localrag.store.curation_rows import (
     AddTag,
@@ -99,11 +99,13 @@ class Decisions:
         if isinstance(decision, AddTag | RemoveTag):
             ids = tags.documents_of(session, decision.document)
             return Change(decision_id, 0, 0, sum(tags.replay(session, document_id) for document_id in ids))
+        # What a person decides about is not merged automatically any more, or is again.
+        merged = merges.moved_among(session, concerned(decision))
         moved = resolution.reassign(
             session,
-            ways.leading_to(moved_by(decision)),
+            ways.leading_to({*moved_by(decision), *merged}),
             about=ways.leading_from(concerned(decision)),
-            relations_only=isinstance(decision, _ABOUT_RELATIONS),
+            relations_only=isinstance(decision, _ABOUT_RELATIONS) and not merged,
         )
         return Change(decision_id, moved.mentions, moved.relation_mentions)
 

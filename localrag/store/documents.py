@@ -15,11 +15,13 @@ from localrag.store.decisions import moved
 from localrag.store.followed_rows import Place
 from localrag.store.fulltext import FullText
 from localrag.store.matching import ChunkWriter
+from localrag.store.merges_upkeep import let_go, names_of
 from localrag.store.rows import DocumentRow, DocumentStatus, NewChunk, NewDocument
 from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean, clean_path
 from localrag.store.tags import replay
 from localrag.store.upkeep import settle_document
+from localrag.store.zero import forget_marks
 
 _SELECT = """
     SELECT d.id, d.path, d.root, d.sha256, d.size, d.mtime, d.media_type, d.title, d.language, d.status,
@@ -81,8 +83,10 @@ class Documents:
             # A place is noted once, as the first one or as a further one.
             self._drop_copy(document.root, document.path)
             moved(self._session, {document_id: {(item.root, item.path) for item in before}})
+            names = names_of(self._session, document_id)
             touched, new = self._chunks.replace(document_id, chunks)
             touched.settle(self._session)
+            let_go(self._session, document_id, names)
             self._stored(document_id)
         return new
 
@@ -90,9 +94,11 @@ class Documents:
         """Delete a document and exactly what has no other source. Raises `UsageError` if it is not there."""
         with self._session.transaction():
             self._require(document_id)
+            names = names_of(self._session, document_id)
             touched = self._chunks.remove_all(document_id)
             self._session.run("DELETE FROM documents WHERE id = ?", [document_id])
             touched.settle(self._session)
+            let_go(self._session, document_id, names)
             self._session.touch()
 
     def places(self, document_id: int) -> list[Place]:
@@ -196,6 +202,7 @@ class Documents:
                     session.touch()
             for document_id, title in (titles or {}).items():
                 session.run("UPDATE documents SET title = ? WHERE id = ?", [clean(title), document_id])
+                forget_marks(session, document_id)
 
     def note_times(self, places: Sequence[Place]) -> None:
         """Note other sizes and times of files whose content is the same. Not a change of the content."""
@@ -271,6 +278,7 @@ class Documents:
     def _stored(self, document_id: int) -> None:
         """What follows from a new text."""
         settle_document(self._session, document_id)
+        forget_marks(self._session, document_id)
         replay(self._session, document_id)
         self._session.touch()
 

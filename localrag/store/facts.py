@@ -13,6 +13,7 @@ from localrag.store.graph import Graph
 from localrag.store.report_rows import ClaimRow, CommunityRow, Finding, ReportRow
 from localrag.store.rows import EntityRow, RelationRow
 from localrag.store.session import Session, listed
+from localrag.store.wording import joined
 
 TITLED = 4
 """Names in a title."""
@@ -79,7 +80,7 @@ def _heaviest_relations(session: Session, community: CommunityRow) -> list[Relat
 
 
 def _described(member: EntityRow) -> str:
-    return _cut(member.summary or " ".join(member.descriptions), EXPLAINED)
+    return _cut(member.summary or joined(member.descriptions), EXPLAINED)
 
 
 def _relation_finding(relation: RelationRow) -> Finding:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localrag.store.claim_rows import ClaimTest
+from localrag.store.claim_search import claim_condition
 from localrag.store.rows import VectorKind
 from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean, clean_path
@@ -40,6 +42,12 @@ class Filter:
     """Types of entities, however they are written. Holds for entities, and for relations with one such end;
     passages have no type."""
 
+    claims: ClaimTest | None = None
+    """Documents that make such a claim, entities that one is about, relations with one such end."""
+
+    without_claims: ClaimTest | None = None
+    """Leaves out documents that make such a claim, entities that one is about, and relations of these."""
+
     modified_from: datetime | None = None
     """Earliest time at which the file was changed; a time without a zone is this machine's."""
 
@@ -54,8 +62,15 @@ class Filter:
 
     @property
     def about_documents(self) -> bool:
-        """Whether it leaves documents out."""
-        return self != Filter(entity_types=self.entity_types)
+        """Whether it leaves documents out, by what is known of them beside claims."""
+        return self != Filter(
+            entity_types=self.entity_types, claims=self.claims, without_claims=self.without_claims
+        )
+
+    @property
+    def about_claims(self) -> bool:
+        """Whether it goes by claims."""
+        return self.claims is not None or self.without_claims is not None
 
 
 class Ids(Collection[int]):
@@ -95,11 +110,13 @@ class Filters:
 
         An entity or a relation passes if a chunk that mentions it does, and if its type fits.
         """
-        chunks, parameters = _chunks(wanted) if wanted.about_documents else ("", [])
+        by_claims = kind == "chunk" and wanted.about_claims
+        narrowed = wanted.about_documents or by_claims
+        chunks, parameters = _chunks(wanted, by_claims=by_claims) if narrowed else ("", [])
         if kind == "chunk":
             return Ids(self._session.column(chunks, parameters)) if chunks else None
         types = self._types(wanted.entity_types) if wanted.entity_types else None
-        if not chunks and types is None:
+        if not chunks and types is None and not wanted.about_claims:
             return None
         table = {"entity": "mentions", "relation": "relation_mentions"}[kind]
         conditions = [f"{kind}_id IS NOT NULL"]
@@ -114,6 +131,11 @@ class Filters:
                 f"JOIN ({entities}) e ON e.id IN (r.source_id, r.target_id))"
             )
             parameters = [*parameters, types]
+        for test, sign in _claim_tests(wanted):
+            subjects, values = _subjects(test)
+            ends = f"SELECT r.id FROM relations r JOIN ({subjects}) s ON s.id IN (r.source_id, r.target_id)"
+            conditions.append(f"{kind}_id {sign} ({subjects if kind == 'entity' else ends})")
+            parameters = [*parameters, *values]
         found = self._session.column(
             f"SELECT DISTINCT {kind}_id FROM {table} WHERE {' AND '.join(conditions)}", parameters
         )
@@ -126,7 +148,22 @@ class Filters:
         return listed(name for name in stored if name.casefold() in names)
 
 
-def _chunks(wanted: Filter) -> tuple[str, list[Any]]:
+def _claim_tests(wanted: Filter) -> list[tuple[ClaimTest, str]]:
+    """The tests by claims, each with what a row has to be to the rows that it finds."""
+    tests = ((wanted.claims, "IN"), (wanted.without_claims, "NOT IN"))
+    return [(test, sign) for test, sign in tests if test is not None]
+
+
+def _subjects(test: ClaimTest) -> tuple[str, list[Any]]:
+    """A query for the entities that such claims are about, and its parameters."""
+    condition, parameters = claim_condition(test)
+    return (
+        f"SELECT c.subject_id AS id FROM claims c WHERE c.subject_id IS NOT NULL AND {condition}",
+        parameters,
+    )
+
+
+def _chunks(wanted: Filter, *, by_claims: bool) -> tuple[str, list[Any]]:
     """A query for the chunks of the documents that pass, and its parameters."""
     conditions: list[str] = []
     parameters: list[Any] = []
@@ -156,6 +193,13 @@ def _chunks(wanted: Filter) -> tuple[str, list[Any]]:
         if bound is not None:
             # As it is stored: whole seconds of UTC, so that text order is time order.
             must(f"d.added_at {sign} ?", bound.astimezone(UTC).isoformat(timespec="seconds"))
+    for test, sign in _claim_tests(wanted) if by_claims else ():
+        condition, values = claim_condition(test)
+        must(
+            f"d.id {sign} (SELECT t.document_id FROM claims c JOIN chunks t ON t.id = c.chunk_id "
+            f"WHERE {condition})",
+            *values,
+        )
     documents = f"SELECT d.id FROM documents d WHERE {' AND '.join(conditions)}"
     return f"SELECT id FROM chunks WHERE document_id IN ({documents})", parameters
 

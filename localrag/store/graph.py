@@ -13,10 +13,13 @@ from localrag.store.assignment import Ends, Places, relation_between, relation_o
 from localrag.store.curation_rows import Place, Sight
 from localrag.store.decision_log import resolution
 from localrag.store.journal import insert_generation, insert_rejects
+from localrag.store.merges import Starts, mark, meant_by
+from localrag.store.merges_upkeep import let_go
 from localrag.store.origins import forget_readings
 from localrag.store.rows import (
     EntityMention,
     EntityRow,
+    FurtherCall,
     GenerationRow,
     GraphCounts,
     MentionRow,
@@ -28,6 +31,7 @@ from localrag.store.rows import (
 from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean
 from localrag.store.upkeep import Touched, joined_keywords, settle_document
+from localrag.store.wording import distinct, joined
 
 _ID_IN = "IN (SELECT value FROM json_each(?))"
 
@@ -39,10 +43,17 @@ class Graph:
         self._session = session
 
     def record(
-        self, chunk_id: int, reading: Reading, generation: GenerationRow, rejects: Sequence[Reject] = ()
+        self,
+        chunk_id: int,
+        reading: Reading,
+        generation: GenerationRow,
+        rejects: Sequence[Reject] = (),
+        further: Sequence[FurtherCall] = (),
     ) -> bool:
         """Store what the model found in a chunk, in place of what was found in it before.
 
+        `further` are the calls behind the first, in their order, each with what it added; all are one
+        reading, in one transaction.
         The same reading may be recorded again: the same rows are there afterwards, entities keep their
         ids. A mention without a name or key, and a relation whose ends are not two different entities of
         this reading, becomes a reject. The chunk is `read` then, its document `indexed` if it was the
@@ -54,24 +65,24 @@ class Graph:
             if document_id is None:
                 return False
             touched = Touched(session, [chunk_id])
+            before: list[str] = []
             if touched.prompts:
                 # It was read before.
+                before = session.column("SELECT DISTINCT key FROM mentions WHERE chunk_id = ?", [chunk_id])
                 forget_readings(session, [chunk_id])
                 for table in ("mentions", "relation_mentions", "claims", "entity_aliases", "generations"):
                     session.run(f"DELETE FROM {table} WHERE chunk_id = ?", [chunk_id])
-            parsed = len(reading.entities) + len(reading.relations) + len(rejects)
-            generation_id = insert_generation(session, generation, chunk_id=chunk_id, parsed=parsed)
-            refused = list(rejects)
-            writer = _Writer(session, chunk_id, generation_id, refused)
-            writer.put_entities(reading.entities, touched)
-            writer.put_relations(reading.relations, touched)
-            insert_rejects(session, generation_id, refused)
+            writer = _Writer(session, chunk_id)
+            for call in (FurtherCall(generation, reading, tuple(rejects)), *further):
+                writer.put(call, touched)
             session.run(
                 "UPDATE chunks SET state = 'read', attempts = attempts + (state <> 'read'), error = '' "
                 "WHERE id = ?",
                 [chunk_id],
             )
             touched.settle(session)
+            mark(session, [document_id])
+            let_go(session, document_id, before)
             settle_document(session, document_id)
             session.touch()
         return True
@@ -102,7 +113,7 @@ class Graph:
             parameters,
         ):
             # A person's own words stand in place of all that was read and summed up.
-            described = (own,) if own else tuple(descriptions.get(entity_id, ()))
+            described = (own,) if own else tuple(distinct(descriptions.get(entity_id, ())))
             summed = "" if own else summary
             found[entity_id] = EntityRow(entity_id, name, key, kind, summed, mentions, described)
         return [found[entity_id] for entity_id in wanted if entity_id in found]
@@ -144,7 +155,7 @@ class Graph:
                 source,
                 target,
                 own_words or joined_keywords(keywords[relation_id]),
-                own or " ".join(descriptions.get(relation_id, ())),
+                own or joined(descriptions.get(relation_id, ())),
                 weight,
             )
         return [found[relation_id] for relation_id in wanted if relation_id in found]
@@ -158,11 +169,12 @@ class Graph:
         """Each of these folded names with the entity that it means, in their order; unknown ones left out.
 
         A name means the entity of that key, else one that a person gave it to as an alias, else the one that
-        most passages gave it to; ties go by key.
+        most passages gave it to, else the one that it was merged into, in most passages; ties go by key.
         """
         wanted = list(dict.fromkeys(clean(key) for key in keys))
         parameters = [listed(wanted)]
-        found: dict[str, int] = dict(
+        found: dict[str, int] = dict(reversed(meant_by(self._session, wanted)))
+        found |= dict(
             self._session.rows(
                 "SELECT a.key, a.entity_id FROM entity_aliases a JOIN entities e ON e.id = a.entity_id "
                 f"WHERE a.key {_ID_IN} GROUP BY a.key, a.entity_id "
@@ -237,20 +249,32 @@ class Graph:
 class _Writer:
     """Writes the mentions of one chunk, each to the entity that the decisions give it."""
 
-    def __init__(self, session: Session, chunk_id: int, generation_id: int, refused: list[Reject]) -> None:
-        """What cannot be stored joins `refused`."""
+    def __init__(self, session: Session, chunk_id: int) -> None:
         self._session = session
         self._chunk_id = chunk_id
-        self._generation_id = generation_id
-        self._refused = refused
+        self._generation_id = 0
+        self._refused: list[Reject] = []
         self._resolution = resolution(session)
         self._place: Place | None = None
         if self._resolution.documents:
             self._place = Places(session).of_chunk(chunk_id)
+        self._starts = Starts(session, self._resolution)
         self._ids: dict[str, int] = {}
         self._read: set[str] = set()
 
-    def put_entities(self, mentions: Iterable[EntityMention], touched: Touched) -> None:
+    def put(self, call: FurtherCall, touched: Touched) -> None:
+        """Write a call with what came of it; what cannot be stored joins its rejects."""
+        reading = call.reading
+        parsed = len(reading.entities) + len(reading.relations) + len(call.rejects)
+        self._generation_id = insert_generation(
+            self._session, call.generation, chunk_id=self._chunk_id, parsed=parsed
+        )
+        self._refused = list(call.rejects)
+        self._put_entities(reading.entities, touched)
+        self._put_relations(reading.relations, touched)
+        insert_rejects(self._session, self._generation_id, self._refused)
+
+    def _put_entities(self, mentions: Iterable[EntityMention], touched: Touched) -> None:
         """Write mentions of entities."""
         for mention in mentions:
             key, name, kind = clean(mention.key), clean(mention.name), clean(mention.type)
@@ -276,10 +300,10 @@ class _Writer:
             )
         touched.renewed.update(self._ids.values())
 
-    def put_relations(self, mentions: Iterable[RelationMention], touched: Touched) -> None:
+    def _put_relations(self, mentions: Iterable[RelationMention], touched: Touched) -> None:
         """Write mentions of relations; the mentions of entities have to be there."""
         ends: Ends | None = None
-        if self._resolution.moves_relations:
+        if self._resolution.moves_relations or not self._starts.none:
             ends = Ends(self._session, self._resolution, [self._chunk_id])
         for mention in mentions:
             source, target = clean(mention.source_key), clean(mention.target_key)
@@ -316,7 +340,8 @@ class _Writer:
 
     def _entity(self, key: str, name: str, kind: str, touched: Touched) -> int | None:
         """The entity that a mention belongs to, made if it is not there; None if a person deleted it."""
-        wanted = self._resolution.entity_key(key, Sight(name, kind, place=self._place))
+        start = self._starts.of(self._chunk_id, key)
+        wanted = self._resolution.entity_key(start, Sight(name, kind, place=self._place))
         if wanted is None:
             return None
         if wanted not in self._ids:

@@ -16,6 +16,7 @@ from localrag.store.rows import NewChunk
 from localrag.store.session import Row, Session, listed
 from localrag.store.sqlite import clean
 from localrag.store.upkeep import Touched
+from localrag.store.zero import forget_chunks as forget_names
 
 _OLD = "SELECT id, ordinal, char_start, char_end, heading, page, tokens, language, text FROM chunks"
 _ID_IN = "IN (SELECT value FROM json_each(?))"
@@ -65,6 +66,7 @@ class ChunkWriter:
         if not chunk_ids:
             return touched
         forget_chunks(self._session, chunk_ids)
+        forget_names(self._session, chunk_ids)
         self._fulltext.remove(chunk_ids)
         self._session.run(
             f"DELETE FROM chunks WHERE document_id = ? AND id {_ID_IN}", [document_id, listed(chunk_ids)]

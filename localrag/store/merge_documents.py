@@ -14,6 +14,7 @@ from localrag.store.merge_calls import take_prompts
 from localrag.store.row_copies import Ids, RowCopier
 from localrag.store.rows import DocumentRow, NewChunk
 from localrag.store.session import Row, listed
+from localrag.store.zero import copy_document as copy_names
 
 _IN = "IN (SELECT value FROM json_each(?))"
 _PASSAGES = (
@@ -190,6 +191,7 @@ class DocumentMerger:
         self.changed.add(here)
         chunks = self._rows.copy("chunks", "document_id", {"document_id": {document_id: here}})
         self._fulltext.add(chunks.values())
+        copy_names(self._source, self._target, document_id, here, chunks)
         self.passages += len(chunks)
         self.chunks |= chunks
         read = self._source.column(

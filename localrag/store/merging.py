@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from localrag.errors import Cancelled
-from localrag.store import decision_log, tags
+from localrag.store import decision_log, merges, merges_upkeep, tags
 from localrag.store.documents import Documents
 from localrag.store.file_rows import MergeReport
 from localrag.store.fulltext import FullText
@@ -24,7 +24,7 @@ from localrag.store.merge_talk import join_talk
 from localrag.store.merge_vectors import join_vectors
 from localrag.store.resolution import reassign
 from localrag.store.row_copies import RowCopier
-from localrag.store.session import Session
+from localrag.store.session import Session, listed
 from localrag.store.upkeep import settle_document
 from localrag.store.vectors import Vectors
 
@@ -98,6 +98,12 @@ class _Merge:
         self._look_at_cancel()
         if docs.readings or decisions:
             reassign(self._target)
+        if docs.readings and merges.is_on(self._target):
+            chunks = [listed(docs.readings.values())]
+            within = "id IN (SELECT value FROM json_each(?))"
+            ids = self._target.column(f"SELECT DISTINCT document_id FROM chunks WHERE {within}", chunks)
+            merges.mark(self._target, ids)
+            merges_upkeep.bring_up(self._target)
         self._retag(everywhere=decisions > 0)
         for document_id in docs.read_more:
             settle_document(self._target, document_id)

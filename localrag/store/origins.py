@@ -113,7 +113,7 @@ def forget(session: Session, entities: Collection[int], relations: Collection[in
     `entities` and `relations` are those whose mentions changed. To be called when their mentions are as they
     will be, and before those without any are removed. A summary or report whose call names its chunks rests
     on nothing that went, or `forget_chunks` had taken it; it is marked for renewal. One that does not tell
-    what it rests on is taken back.
+    what it rests on is taken back, as is a summary of mentions that belong to another row now.
     """
     if not entities and not relations:
         return
@@ -121,7 +121,7 @@ def forget(session: Session, entities: Collection[int], relations: Collection[in
     calls: list[int] = []
     gone: list[list[int]] = []
     for (table, mentions, owner), ids in zip(_OWNERS, changed, strict=True):
-        calls += _drop_unsourced_summaries(session, table, ids)
+        calls += _drop_unsourced_summaries(session, table, mentions, owner, ids)
         session.run(f"UPDATE {table} SET dirty = 1 WHERE id {_ID_IN} AND dirty = 0", [ids])
         gone.append(
             session.column(
@@ -173,11 +173,14 @@ def drop_calls(session: Session, calls: Collection[int]) -> None:
     _renew_texts(session, resting["entities"], resting["relations"])
 
 
-def _drop_unsourced_summaries(session: Session, table: str, ids: str) -> list[int]:
-    """Empty summaries whose call does not say what it rested on; returns these calls."""
+def _drop_unsourced_summaries(session: Session, table: str, mentions: str, owner: str, ids: str) -> list[int]:
+    """Empty summaries whose call does not say what it rested on, or that rest on a chunk which does not
+    mention the row any more, since its mentions were moved elsewhere; returns these calls."""
     found = session.rows(
-        f"SELECT id, generation_id FROM {table} WHERE id {_ID_IN} AND summary <> '' AND NOT EXISTS "
-        f"(SELECT 1 FROM generation_sources s WHERE s.generation_id = {table}.generation_id)",
+        f"SELECT id, generation_id FROM {table} WHERE id {_ID_IN} AND summary <> '' AND (NOT EXISTS "
+        f"(SELECT 1 FROM generation_sources s WHERE s.generation_id = {table}.generation_id) OR EXISTS "
+        f"(SELECT 1 FROM generation_sources s WHERE s.generation_id = {table}.generation_id AND NOT EXISTS "
+        f"(SELECT 1 FROM {mentions} m WHERE m.{owner} = {table}.id AND m.chunk_id = s.chunk_id)))",
         [ids],
     )
     if found:
@@ -222,13 +225,17 @@ def _settle_reports(session: Session, changed: tuple[str, str], gone: list[list[
 
 
 def _outdate_communities(session: Session, changed: tuple[str, str]) -> list[int]:
-    """Mark communities with a changed entity or relation among them, and their reports; returns them."""
+    """Mark communities with a changed entity or relation among them or in their claims, and their reports;
+    returns them."""
     communities = session.column(
         f"SELECT community_id FROM community_members WHERE entity_id {_ID_IN} UNION "
         "SELECT s.community_id FROM relations r JOIN community_members s ON s.entity_id = r.source_id "
         "JOIN community_members t ON t.entity_id = r.target_id AND t.community_id = s.community_id "
-        f"WHERE r.id {_ID_IN}",
-        changed,
+        f"WHERE r.id {_ID_IN} UNION "
+        # A claim about a member may name something outside of the community.
+        "SELECT m.community_id FROM claims c JOIN community_members m ON m.entity_id = c.subject_id "
+        f"WHERE c.object_id {_ID_IN}",
+        [*changed, changed[0]],
     )
     if communities:
         ids = [listed(communities)]

@@ -13,7 +13,7 @@ from contextlib import closing
 from sqlite_utils import Database
 
 from localrag.errors import KnowledgeBaseError
-from localrag.store import decision_log, migrations, tags
+from localrag.store import decision_log, merges, merges_upkeep, migrations, tags, zero
 from localrag.store.checks import OnStep, wrong_vectors
 from localrag.store.decision_json import read
 from localrag.store.fulltext import FullText
@@ -275,6 +275,9 @@ class _Mending:
     def _derived(self) -> None:
         """Assign all that was read by the decisions, and make every column anew that follows from it."""
         session = self._session
+        wrong = merges.problems(session)
+        if merges.is_on(session):
+            merges_upkeep.make_anew(session)
         moved = reassign(session)
         count = session.run(
             "DELETE FROM relations WHERE NOT EXISTS "
@@ -287,6 +290,10 @@ class _Mending:
         self._say(moved.mentions + moved.relation_mentions, "{} mentions were given their entity again.")
         for document_id in session.column("SELECT id FROM documents ORDER BY id"):
             tags.replay(session, document_id)
+        self._say(len(wrong), "The automatic merges were derived anew.")
+        if zero.problems(session):
+            zero.forget_all(session)
+            self.done.append("The graph without a model was dropped; `localrag index` makes it anew.")
 
     def _full_text(self) -> None:
         self._fulltext.rebuild()

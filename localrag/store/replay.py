@@ -18,6 +18,7 @@ from localrag.store.curation_rows import (
     DocumentRef,
     EditEntity,
     EditRelation,
+    KeepApart,
     MergeEntities,
     MergeRelations,
     Pair,
@@ -91,11 +92,14 @@ class Resolution:
         self._given: list[tuple[int, int, str, str, str]] = []
         self._alias_orders: set[int] = set()
         self._denied: set[tuple[str, str]] = set()
+        self._apart: dict[str, set[str]] = {}
         self._ways = _Ways()
         self.documents: dict[DocumentRef, set[str]] = {}
         """Documents that conditions name, with the keys of the entities that these conditions are about."""
         self.pair_targets: set[str] = set()
         """Keys of entities that relations were moved to; these may come and go without the relations."""
+        self.settled: set[str] = set()
+        """Keys that a person decided something about; automatic merges leave them where they are."""
         for order, (decision_id, decision) in enumerate(decisions):
             self._take(order, decision_id, decision)
         self.aliases: tuple[Alias, ...] = tuple(
@@ -168,6 +172,10 @@ class Resolution:
         """A person's own words for a relation."""
         return self._words.get(pair, Words())
 
+    def kept_from(self, key: str) -> frozenset[str]:
+        """Keys that a person keeps apart from one."""
+        return frozenset(self._apart.get(key, ()))
+
     def denies(self, key: str, alias: str) -> bool:
         """Whether a person said that a name does not mean an entity."""
         return (key, alias) in self._denied
@@ -202,7 +210,12 @@ class Resolution:
 
     def _take(self, order: int, decision_id: int, decision: Decision) -> None:
         """Add one decision; those before it are there already."""
+        if not isinstance(decision, KeepApart):
+            self.settled.update(concerned(decision))
         match decision:
+            case KeepApart((one, other)):
+                self._apart.setdefault(one, set()).add(other)
+                self._apart.setdefault(other, set()).add(one)
             case MergeEntities(keys, names, into, name):
                 self._fallbacks[into] = name
                 for key, alias in zip(keys, names, strict=True):
@@ -348,7 +361,7 @@ def _closure(ways: dict[str, set[str]], keys: Iterable[str]) -> set[str]:
 def moved_by(decision: Decision) -> tuple[str, ...]:
     """Keys whose mentions a decision moves; empty where it moves none."""
     match decision:
-        case MergeEntities(keys):
+        case MergeEntities(keys) | KeepApart(keys):
             return keys
         case SplitEntity(key) | DeleteEntity(key):
             return (key,)
@@ -369,6 +382,8 @@ def concerned(decision: Decision) -> tuple[str, ...]:
     match decision:
         case MergeEntities(keys, _, into):
             return (*keys, into)
+        case KeepApart(keys):
+            return keys
         case SplitEntity(key, into):
             return (key, into)
         case RenameEntity(key, _, alias):

@@ -14,6 +14,23 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class ClaimName:
+    """A name of an entity that was read in a chunk."""
+
+    key: str
+    """As it was read, folded."""
+
+    name: str
+    """As the chunk writes it."""
+
+    type: str
+    """Type of its entity."""
+
+    entity_key: str
+    """Key of the entity that it belongs to now."""
+
+
+@dataclass(frozen=True)
 class NewClaim:
     """A claim as one chunk makes it."""
 

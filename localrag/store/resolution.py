@@ -1,8 +1,8 @@
 """Gives all that was read the place that the decisions give it: after a decision, after undoing one, and
 wherever rows came in by another way than `Graph.record`.
 
-What belongs where depends on the rows as they were read and on the active decisions alone, so this may be
-called at any time and as often as one likes.
+What belongs where depends on the rows as they were read, the automatic merges and the active decisions alone,
+so this may be called at any time and as often as one likes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from localrag.store.assignment import (
     wanted_pairs,
 )
 from localrag.store.curation_rows import Sight
+from localrag.store.merges import Starts, sources
 from localrag.store.replay import Resolution
 from localrag.store.session import Session, listed
 from localrag.store.upkeep import Touched, renew
@@ -56,6 +57,7 @@ def reassign(
             # Whoever calls this way may have written to the log.
             decision_log.changed(session)
         resolution = decision_log.resolution(session)
+        keys = None if keys is None else sources(session, keys)
         touched = Touched(session, ())
         mentions = 0 if relations_only else _move_mentions(session, resolution, keys, touched)
         relinked = relink_relations(session, resolution, keys, both=relations_only)
@@ -135,11 +137,13 @@ def _moves(
 ) -> Iterator[tuple[int, int | None, str | None, str, str]]:
     """Mentions that are not in their place: id, present entity, key of the wanted one, name and type."""
     places = Places(session) if resolution.documents else None
+    starts = Starts(session, resolution)
     columns = "id, chunk_id, key, name, type, entity_id, (SELECT key FROM entities WHERE id = entity_id)"
     for rows in batches(session, columns, "mentions", f"key {_ID_IN}", keys):
         for mention_id, chunk_id, key, name, kind, entity_id, present in rows:
             place = places.of_chunk(chunk_id) if places is not None else None
-            wanted = resolution.entity_key(key, Sight(name, kind, place=place))
+            start = starts.of(chunk_id, key)
+            wanted = resolution.entity_key(start, Sight(name, kind, place=place))
             if wanted != present:
                 yield mention_id, entity_id, wanted, name, kind
 

@@ -174,6 +174,20 @@ class ChunkRow:
 
 
 @dataclass(frozen=True)
+class WaitingChunk:
+    """A chunk that is to be read, without its text."""
+
+    id: int
+    """The chunk."""
+
+    document_id: int
+    """Its document."""
+
+    tokens: int
+    """Estimated tokens of its text."""
+
+
+@dataclass(frozen=True)
 class ChunkCounts:
     """Chunks by state; total = read + failed + pending."""
 
@@ -314,6 +328,20 @@ class GenerationRow:
 
     output: str
     """All that was written."""
+
+
+@dataclass(frozen=True)
+class FurtherCall:
+    """Another call of the model over a chunk, beside the first, and what came of it."""
+
+    generation: GenerationRow
+    """The call."""
+
+    reading: Reading = field(default_factory=Reading)
+    """What it added; ends of its relations are among the entities of this and of the calls before."""
+
+    rejects: tuple[Reject, ...] = ()
+    """What of it is not stored."""
 
 
 @dataclass(frozen=True)

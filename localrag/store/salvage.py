@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from localrag.errors import KnowledgeBaseError
-from localrag.store import sqlite
+from localrag.store import merges, sqlite, zero
 from localrag.store.migrations import TABLES
 from localrag.store.session import Row, Session
 from localrag.store.sqlite import BESIDE, beside, sqlite3
@@ -79,6 +79,8 @@ def save_rows(damaged: Path, session: Session) -> Salvage:
         try:
             with session.transaction():
                 for table in TABLES:
+                    if table in (*merges.TABLES, *zero.TABLES):
+                        continue  # made anew by the next index, and complete then
                     if table in names:
                         _save_table(source, session, table, found)
                     elif not complete:
@@ -264,6 +266,8 @@ def _take_identity(source: sqlite3.Connection, session: Session) -> None:
     with suppress(sqlite3.Error, UnicodeDecodeError, TypeError):
         made = source.execute("SELECT created_by, created_at, revision FROM meta").fetchone()
         session.run("UPDATE meta SET created_by = ?, created_at = ?, revision = ?", made)
+        # Names are folded by the rules of this program when the file is next opened.
+        session.run("UPDATE meta SET names_version = 0")
     with suppress(sqlite3.Error, UnicodeDecodeError):
         for name, number in source.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
             if name in TABLES and isinstance(number, int):
@@ -283,13 +287,18 @@ def _cut_again(session: Session, found: Salvage) -> None:
 
 
 def _read_again(session: Session, found: Salvage) -> None:
-    """Have the passages read again whose call of the model, or some of its records, could not be saved."""
+    """Have the passages read again whose calls of the model, or some of their records, could not be saved.
+
+    A passage may have been read by several calls. Claims that are lost are no reason to read it again.
+    """
     if not found.lost.keys() & {"generations", *_RECORDS[:-1]}:
         return
     stored = " + ".join(f"(SELECT count(*) FROM {table} WHERE generation_id = g.id)" for table in _RECORDS)
     found.again = session.run(
-        "UPDATE chunks SET state = 'pending', attempts = 0 WHERE state = 'read' AND NOT EXISTS "
-        f"(SELECT 1 FROM generations g WHERE g.chunk_id = chunks.id AND g.parsed <= {stored})"
+        "UPDATE chunks SET state = 'pending', attempts = 0 WHERE state = 'read' AND (NOT EXISTS "
+        f"(SELECT 1 FROM generations g WHERE g.chunk_id = chunks.id AND g.parsed <= {stored}) OR EXISTS "
+        "(SELECT 1 FROM generations g WHERE g.chunk_id = chunks.id AND g.task <> 'claims' "
+        f"AND g.parsed > {stored}))"
     )
 
 

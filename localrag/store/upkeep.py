@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from localrag.store import decision_log, origins
 from localrag.store.assignment import relink_relations
+from localrag.store.merges import sources
 from localrag.store.replay import Resolution
 from localrag.store.session import Session, listed
 
@@ -99,7 +100,8 @@ class Touched:
                 [listed(self.created)],
             )
         if coming := self.created & resolution.pair_targets:
-            found = relink_relations(session, resolution, resolution.leading_to(coming), both=True)
+            leading = sources(session, resolution.leading_to(coming))
+            found = relink_relations(session, resolution, leading, both=True)
             self.linked |= found.lost | found.gained
 
 
@@ -206,13 +208,10 @@ def _renew_entity(session: Session, resolution: Resolution, entity_id: int) -> b
     key, before, summary = session.row(
         "SELECT key, name, summary FROM entities WHERE id = ?", [entity_id]
     ) or ("", "", "")
-    name = kind = own = ""
-    if not resolution.empty:
-        name = resolution.name(key) or _most_said(session, "name", entity_id, key)
-        name = name or resolution.fallback(key)
-        kind = resolution.type(key) or _most_said(session, "type", entity_id, key)
-        own = resolution.description(key)
-    name = name or _most_said(session, "name", entity_id)
+    name = resolution.name(key) or _most_said(session, "name", entity_id, key)
+    kind = resolution.type(key) or _most_said(session, "type", entity_id, key)
+    own = resolution.description(key)
+    name = name or resolution.fallback(key) or _most_said(session, "name", entity_id)
     kind = kind or _most_said(session, "type", entity_id)
     digest = text_hash(_entity_text(session, entity_id, name, own or summary))
     session.run(

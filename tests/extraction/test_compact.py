@@ -1,10 +1,14 @@
-"""The compact profile: bounds by length, records in the shared form, everything accounted for."""
+"""The compact profile: what is weighed, records in the shared form, everything accounted for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation, Segment
-from localrag.extraction.compact import budget, compact_program, parse_compact
+from localrag.engine.weighed_program import WeighedRecords
+from localrag.extraction.candidates import find_candidates
+from localrag.extraction.compact import MAX_ENTITIES, budget, compact_program, parse_compact
 from localrag.extraction.extractor import Extractor
 from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow
@@ -62,25 +66,63 @@ def test_a_line_that_is_no_record_is_a_reject() -> None:
 
 
 def test_longer_chunks_may_have_more_records_up_to_the_settings() -> None:
-    names = [f"Name {i}" for i in range(40)]
-    short = compact_program(names, ("person",), 20, SETTINGS, "en")
-    long = compact_program(names, ("person",), 5000, SETTINGS, "en")
-    assert short.max_entities < long.max_entities == SETTINGS.max_entities
+    long_text = " ".join(f"Name{place} Holt met Ada{place} Lind." for place in range(60))
+    few = replace(SETTINGS, max_entities=7, max_relations=5)
+    short = compact_program(find_candidates(TEXT), ("person",), TEXT, SETTINGS, "en")
+    long = compact_program(find_candidates(long_text), ("person",), long_text, SETTINGS, "en")
+    told = compact_program(find_candidates(long_text), ("person",), long_text, few, "en")
+    none = compact_program(find_candidates(TEXT), ("person",), TEXT, replace(SETTINGS, max_relations=0), "en")
+    assert short.max_entities < long.max_entities == MAX_ENTITIES
+    assert (told.max_entities, told.max_relations, none.max_relations) == (7, 5, 0)
     assert budget(short, SETTINGS) < budget(long, SETTINGS) <= SETTINGS.max_tokens
 
 
 def test_the_request_shares_everything_but_the_text() -> None:
     request = Extractor(SETTINGS).request(chunk())
-    assert isinstance(request.program, LeanRecords)
+    assert isinstance(request.program, WeighedRecords)
     assert "Mira Holt" in request.program.names
     own = [piece.text for message in request.messages for piece in message.pieces if not piece.shared]
     assert own[0].startswith(TEXT) or TEXT in own[0]
 
 
+def test_names_come_with_what_is_known_of_them() -> None:
+    text = "Mira Holt (MH) met Jon Aas and Ida\nLind of Varn. Ida Lind knew Sele."
+    program = compact_program(find_candidates(text), ("person",), text, SETTINGS, "en")
+    place = {name: number for number, name in enumerate(program.names)}
+    assert program.priors[place["Mira Holt"]] > 0
+    assert program.spans[place["Jon Aas"]] == (text.index("Jon"), text.index(" and"))
+    assert program.sentences[place["Mira Holt"]] == (0,)
+    assert program.sentences[place["Ida Lind"]] == (0, 1)
+    links = {(program.names[left], program.names[right]): kind for left, right, kind in program.links}
+    assert links["Mira Holt", "MH"] == "aside"
+    assert links["Jon Aas", "Ida Lind"] == "siblings"
+    assert links["Ida Lind", "Varn"] == "bound"
+    assert ("MH", "Jon Aas") not in links
+
+
+def test_what_the_model_need_not_write_comes_from_the_text() -> None:
+    reading, _ = Extractor(SETTINGS).read(chunk(), generation(WRITTEN))
+    assert all(entity.description in TEXT for entity in reading.entities)
+    assert reading.entities[0].description
+    evidence = TEXT[reading.relations[0].start : reading.relations[0].end]
+    assert "Mira Holt" in evidence
+    assert "Sele" in evidence
+
+
+def test_a_further_pass_chooses_freely_among_the_names_that_are_left() -> None:
+    extractor = Extractor(replace(SETTINGS, gleaning="once"))
+    before, _ = extractor.read(chunk(), generation(WRITTEN))
+    request = extractor.further(chunk(), ["".join(text for _, text in WRITTEN)], before)
+    assert request is not None
+    assert isinstance(request.program, LeanRecords)
+    assert request.program.taken == ("Mira Holt", "Sele")
+    assert not {"Mira Holt", "Sele"} & set(request.program.names)
+
+
 def test_chinese_chunks_get_the_chinese_prompt_and_types() -> None:
     text = "陈玉兰在青石镇开办了临江茶馆。"
     request = Extractor(SETTINGS).request(chunk(text, "zh"))
-    assert isinstance(request.program, LeanRecords)
+    assert isinstance(request.program, WeighedRecords)
     assert "人物" in request.program.types
     assert request.program.phrase_words == 1
     assert "事物" in request.messages[0].text

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localrag.engine.names import capitals
-from localrag.engine.programs import LeanRecords, Records, from_dict, to_dict
+from localrag.engine.programs import Records, from_dict, to_dict
 from localrag.engine.scripted import ScriptedModel
 from localrag.engine.types import Generation
+from localrag.engine.weighed_program import WeighedRecords
 from localrag.errors import PromptError, SettingsError
 from localrag.extraction.extractor import PROFILES, Extractor
 from localrag.extraction.wire import parse
@@ -193,7 +194,7 @@ def test_without_a_list_a_chinese_type_is_a_few_characters() -> None:
     assert pattern.fullmatch("河流")
     assert not pattern.fullmatch("一二三四五六七")
     lean = extractor("compact", lists="own").request(chunk(CHINESE, "zh")).program
-    assert isinstance(lean, LeanRecords)
+    assert isinstance(lean, WeighedRecords)
     assert (lean.types, lean.type_words) == ((), 1)
 
 
@@ -265,4 +266,4 @@ def test_the_text_must_stand_in_one_of_the_prompts(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "extraction_user.md").write_text("---\ndescription: x\ninputs:\n---\nNow write.\n", "utf-8")
     with pytest.raises(PromptError, match=r"lack \{input_text\}"):
-        Extractor(ExtractionSettings(), tmp_path)
+        Extractor(ExtractionSettings(profile="lightrag"), tmp_path)

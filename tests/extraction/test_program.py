@@ -8,6 +8,8 @@ import pytest
 
 from localrag.engine.programs import Records, from_dict, to_dict
 from localrag.extraction.program import MAX_KEYWORDS, Limits, Shape, records_program
+from localrag.extraction.wire import Form, parse
+from tests.extraction.support import thrown
 
 LIMITS = Limits(entities=12, relations=10, description=100)
 
@@ -78,3 +80,35 @@ def test_a_chinese_description_is_one_sentence(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "一。二。", "a|b", "(a", "a)", "一\n二", "字" * 101])
 def test_a_chinese_description_is_no_more_than_that(text: str) -> None:
     assert not chinese(3).fullmatch(text)
+
+
+@pytest.mark.parametrize("bound", [1, 3, 6, 7, 13, 20, 40, 200])
+def test_keywords_are_no_longer_than_their_bound(bound: int) -> None:
+    for language in ("en", "zh"):
+        limits = Limits(entities=3, relations=3, description=100, keywords=bound)
+        program = records_program(["A", "B"], ["t"], limits, Shape(language=language))
+        field = program.kinds[1].fields[2]
+        assert field.max_chars == bound
+        if language == "zh":
+            assert re.fullmatch(field.pattern, "字" * min(bound, 6))
+            longest = "、".join(["字" * 6] * 3)
+            fitting = [
+                size for size in range(1, len(longest) + 1) if re.fullmatch(field.pattern, longest[:size])
+            ]
+            assert max(fitting) <= bound
+
+
+@pytest.mark.parametrize("listed", [(), ("made", "part of")])
+@pytest.mark.parametrize("form", ["lightrag", "graphrag"])
+def test_another_script_is_begun_with_a_latin_letter(form: Form, listed: tuple[str, ...]) -> None:
+    shape = Shape(form=form, relation_types=listed, latin=True)
+    program = records_program(["陈玉兰", "青石镇"], ["t"], Limits(3, 3, 100), shape)
+    texts = [field for kind in program.kinds for field in kind.fields if field.form == "text"]
+    assert texts
+    assert all(value[-1].isascii() and value[-1].isalpha() for field in texts for value in field.values)
+    assert all(field.values for field in texts)
+    # The grammar can be written by, and keeps to it.
+    written = thrown(program, 3).text
+    reader = parse(written, form=form, names={name: name for name in ("陈玉兰", "青石镇")})
+    assert all(entity.description[:1].isascii() for entity in reader.entities)
+    assert {entity.name for entity in reader.entities} <= {"陈玉兰", "青石镇"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from localrag.kb import KnowledgeBase
 from localrag.settings import Settings
 from localrag.store.database import Store
 from localrag.store.graph import Graph
-from localrag.store.rows import ChunkRow, GenerationRow, Reading, Reject
+from localrag.store.rows import ChunkRow, FurtherCall, GenerationRow, Reading, Reject
 from tests.conftest import TEXTS, reader
 from tests.indexing.helpers import report_of, run
 from tests.store.helpers import session_of
@@ -39,10 +39,12 @@ class Mute(ScriptedModel):
             yield index, found
 
 
-def failing_read(self: Extractor, chunk: ChunkRow, generation: Generation) -> tuple[Reading, list[Reject]]:
+def failing_read(
+    self: Extractor, chunk: ChunkRow, generation: Generation, before: Reading
+) -> tuple[Reading, list[Reject]]:
     if BAD in chunk.text:
         raise RecursionError("the parser lost its way")
-    return _READ(self, chunk, generation)
+    return _READ(self, chunk, generation, before)
 
 
 def failing_names(self: Extractor, chunk: ChunkRow) -> tuple[str, ...]:
@@ -52,13 +54,18 @@ def failing_names(self: Extractor, chunk: ChunkRow) -> tuple[str, ...]:
 
 
 def failing_record(
-    self: Graph, chunk_id: int, said: Reading, generation: GenerationRow, rejects: Iterable[Reject] = ()
+    self: Graph,
+    chunk_id: int,
+    said: Reading,
+    generation: GenerationRow,
+    rejects: Iterable[Reject],
+    further: Sequence[FurtherCall],
 ) -> bool:
     text = self._session.value("SELECT text FROM chunks WHERE id = ?", [chunk_id])
     if BAD in text:
         with self._session.transaction():
             self._session.run("UPDATE chunks SET char_start = -1 WHERE id = ?", [chunk_id])
-    return _RECORD(self, chunk_id, said, generation, tuple(rejects))
+    return _RECORD(self, chunk_id, said, generation, tuple(rejects), further)
 
 
 _READ, _NAMES, _RECORD = Extractor.read, Extractor.names, Graph.record
@@ -196,7 +203,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_read(tmp_path: Pat
         kb.add([folder])
         session = session_of(kb._store)
         pages = session.value("PRAGMA page_count")
-        session.database.execute(f"PRAGMA max_page_count = {pages + 16}").fetchone()
+        session.database.execute(f"PRAGMA max_page_count = {pages + 8}").fetchone()
         read: list[int] = []
 
         def index() -> None:

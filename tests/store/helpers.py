@@ -24,6 +24,7 @@ from localrag.store.rows import (
     VectorKind,
 )
 from localrag.store.session import Session
+from localrag.store.zero_rows import FORM, HEADING, TITLE, ZeroName
 from tests.store.logical import logical_rows
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "files_beside",
     "generation",
     "logical_rows",
+    "name_words",
     "quick_store",
     "reading",
     "relation",
@@ -100,6 +102,18 @@ def add_lines(store: Store, *lines: str) -> list[int]:
     """Store a document of these lines; returns the ids of its chunks."""
     name = hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:12]
     return [chunk.id for chunk in store.chunks.of_document(add(store, f"{name}.txt", "\n".join(lines)))]
+
+
+def name_words(store: Store, document_id: int) -> None:
+    """Give each chunk the names that its words are, and those of its heading and its document's title."""
+    title = store.documents.get(document_id).title
+    inside, above = {}, {}
+    for chunk in store.chunks.of_document(document_id):
+        words = {word.casefold(): chunk.text.index(word) for word in chunk.text.split()}
+        inside[chunk.id] = [ZeroName(key, FORM, at, at + 1) for key, at in words.items()]
+        above[chunk.id] = [ZeroName(title.casefold(), TITLE)] if title else []
+        above[chunk.id] += [ZeroName(chunk.heading.casefold(), HEADING)] if chunk.heading else []
+    assert store.zero.put(document_id, 1, inside, above)
 
 
 def generation(output: str = "", *, prompt_hash: str = "p", tokens: int = 7) -> GenerationRow:

@@ -69,6 +69,10 @@ QUERIES = {
     "report_sources": f"SELECT {REPORT.format('report_id')}, finding, kind, CASE kind "
     f"WHEN 'entity' THEN {ENTITY.format('row_id')} WHEN 'relation' THEN {RELATION.format('row_id')} "
     f"ELSE {CLAIM.format('row_id')} END FROM report_sources",
+    "zero_names": "SELECT key FROM zero_names",
+    "zero_places": f"SELECT {CHUNK.format('chunk_id')}, (SELECT key FROM zero_names WHERE id = name_id), "
+    "kind, char_start, char_end FROM zero_places",
+    "zero_documents": f"SELECT {DOCUMENT.format('document_id')}, rules FROM zero_documents",
     "prompts": "SELECT hash, text FROM prompts",
     "embedding_spaces": "SELECT fingerprint, model, dimension, pooling, query_prefix, passage_prefix, "
     "token_limit, active, building FROM embedding_spaces",
@@ -81,6 +85,12 @@ QUERIES = {
     "roots": "SELECT path, include, exclude, gitignore FROM roots",
     "copies": f"SELECT {DOCUMENT.format('document_id')}, root, path, size, mtime FROM copies",
     "decisions": "SELECT kind, arguments, undone_at <> '' FROM decisions",
+    "unresolved": f"SELECT {DOCUMENT.format('document_id')} FROM unresolved",
+    "name_features": "SELECT feature, key FROM name_features",
+    "document_merges": f"SELECT {DOCUMENT.format('document_id')}, key, into_key, score, kind, said "
+    "FROM document_merges",
+    "name_links": "SELECT key, into_key, score, kind, said, documents, together, neighbours FROM name_links",
+    "name_merges": "SELECT key, into_key, score, kind, said FROM name_merges",
     "entity_aliases": f"SELECT {ENTITY.format('entity_id')}, entity_key, key, name, "
     f"{DECISION.format('decision_id')}, {CHUNK.format('chunk_id')} FROM entity_aliases",
     "tags": f"SELECT {DOCUMENT.format('document_id')}, tag, name, {DECISION.format('decision_id')} FROM tags",

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localrag.store import Store
+from localrag.store.merges import mark
 from localrag.store.report_rows import Finding, NewClaim, NewCommunity, NewReport
 from localrag.store.rows import EntityMention, GenerationRow, NewChunk, Reading, Reject, RelationMention
 from localrag.store.talk_rows import NewCitation
-from tests.store.helpers import add, document, embed_missing
+from tests.store.helpers import add, document, embed_missing, name_words, session_of
 
 BODY = "quokkaesque xylographer ZQ-77881 Straßenkröte\n魑魅魍魉 and ภาษาลับ"
 TEXT = {
@@ -60,8 +61,11 @@ def tell_secrets(store: Store) -> int:
     ]
     new = document("secret.txt", BODY)
     document_id = store.documents.add(type(new)(**{**vars(new), "title": "Palimpsestic"}), chunks)
+    name_words(store, document_id)
     for chunk in store.chunks.of_document(document_id):
         read_secrets(store, chunk.id)
+    with store.transaction():
+        mark(session_of(store), [document_id])
     answer_secrets(store, document_id)
     embed_missing(store)
     return document_id
@@ -72,6 +76,7 @@ def read_secrets(store: Store, chunk_id: int) -> None:
     said = Reading(
         (
             EntityMention("Marzipanius", "marzipanius", "Person", "vexillological"),
+            EntityMention("Marzipanius Vonda", "marzipanius vonda", "Person", ""),
             EntityMention("青丘", "青丘", "Place", ""),
             EntityMention("Kept", "kept", "Thing", "vexillological too"),
         ),
@@ -82,6 +87,8 @@ def read_secrets(store: Store, chunk_id: int) -> None:
     claim = NewClaim("marzipanius", "skulduggerous", "SUSPECTED", "embezzlemental", ((0, 3),), "kept")
     store.claims.record(chunk_id, [claim], _call(store, "claims", "brobdingnag"))
     store.aliases.put(chunk_id, "marzipanius", "Pseudonymical", "pseudonymical")
+    # The short name means the full one from here on.
+    store.merges.bring_up()
     ids = [row.id for row in store.graph.find_by_keys(["marzipanius", "青丘", "kept"])]
     (relation, *_) = store.graph.relations_of(ids, 1)
     for entity_id in ids:

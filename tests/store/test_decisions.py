@@ -262,7 +262,7 @@ def test_relations_are_merged_reversed_split_edited_and_deleted(store: Store) ->
     assert pairs(store) == [("Ada", "Bo")]
     store.decisions.add(EditRelation(("ada", "bo"), "own, words", None))
     (row,) = store.graph.relations(session_of(store).column("SELECT id FROM relations"))
-    assert (row.keywords, row.description, row.weight) == ("own, words", "sea, boat land", 2)
+    assert (row.keywords, row.description, row.weight) == ("own, words", "sea, boat; land", 2)
     assert store.vectors.texts("relation", [row.id]) == ["own, words\tAda\tBo\tsea, boat land"]
     # Its words follow an end that becomes part of another entity.
     store.decisions.add(merge("bo", "cy"))

@@ -98,7 +98,7 @@ def test_relations_are_directed_and_unique(store: Store) -> None:
     store.graph.record(two, reading([TOVE, ISLE], [again]), generation())
     assert store.graph.counts().relations == 2
     first = store.graph.relation(1)
-    assert (first.keywords, first.description, first.weight) == ("x, y, z", "to once more", 2)
+    assert (first.keywords, first.description, first.weight) == ("x, y, z", "to; once more", 2)
     assert [row.id for row in store.graph.relations_of([1], 10)] == [1, 2]
     assert [row.id for row in store.graph.relations_of([1], 1)] == [1]
     assert store.graph.relations_of([99], 10) == []

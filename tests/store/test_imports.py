@@ -16,4 +16,4 @@ def test_nothing_else_of_localrag_is_loaded() -> None:
     loaded = done.stdout.split()
     assert all(name.startswith("localrag") for name in loaded)
     packages = {name.split(".")[1] for name in loaded if "." in name}
-    assert packages <= {"store", "errors", "settings"}
+    assert packages <= {"store", "graph", "errors", "settings", "sections"}

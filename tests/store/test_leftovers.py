@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from localrag.store import Store
+from localrag.store.merges import mark
 from localrag.store.rows import GenerationRow, Reading
 from tests.store.helpers import chunks_of, document, embed_missing, files_beside, session_of
 from tests.store.logical import QUERIES, logical_rows
@@ -135,6 +136,8 @@ def test_reading_again_leaves_what_a_first_reading_would(store: Store) -> None:
     before = logical_rows(store)
     for chunk in store.chunks.of_document(secret):
         read_secrets(store, chunk.id)
+    with store.transaction():
+        mark(session_of(store), [secret])
     embed_missing(store)
     after = logical_rows(store)
     for rows in (before, after):

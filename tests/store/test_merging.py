@@ -56,7 +56,7 @@ def everything(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     tables = session.column(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'chunk_%_%'"
     )
-    return {table: session.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+    return {table: session.rows(f"SELECT * FROM {table} ORDER BY 1") for table in tables}
 
 
 def read(store: Store, path: str, text: str, said: Sequence[Said]) -> int:

@@ -43,7 +43,7 @@ def test_a_footprint_counts_what_comes_from_documents(store: Store) -> None:
     secret = tell_secrets(store)
     found = Origins(session_of(store)).footprint()
     assert (found.documents, found.passages, found.entities, found.relations) == (1, 2, 3, 1)
-    assert (found.mentions, found.claims, found.summaries, found.reports) == (8, 2, 4, 1)
+    assert (found.mentions, found.claims, found.summaries, found.reports) == (10, 2, 4, 1)
     assert (found.answers, found.citations) == (1, 2)
     store.documents.delete(secret)
     assert found.without(store.origins.footprint()) == found

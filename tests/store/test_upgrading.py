@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from localrag.errors import DiskFull, KnowledgeBaseBusy, KnowledgeBaseError, KnowledgeBaseReadOnly
+from localrag.graph.names import fold
 from localrag.store import Store, migrations, sqlite, upgrading
 from localrag.store.migrations import FORMAT
 from localrag.store.sqlite import sqlite3
@@ -60,7 +61,7 @@ def test_every_earlier_format_opens(stored: Path, path: Path) -> None:
         "documents": "id, root, path, sha256, text",
         "chunks": "id, document_id, ordinal, state, text",
         "generations": "id, chunk_id, task, prompt_hash, parsed, output",
-        "entities": "id, key, name, type, text_hash",
+        "entities": "id, name, type, text_hash",
         "relations": "id, source_id, target_id, text_hash",
         "rejects": "id, generation_id, text",
         "prompts": "hash, text",
@@ -101,6 +102,10 @@ def test_every_earlier_format_opens(stored: Path, path: Path) -> None:
         assert ends
         if found == 1:
             assert all((source, target) == (left, right) for source, target, left, right in ends)
+        # Names are folded by the rules of this program.
+        for table, column in (("entities", "key"), ("mentions", "key"), ("relation_mentions", "source_key")):
+            keys = session.column(f"SELECT {column} FROM {table}")
+            assert [fold(key) for key in keys] == keys
         # Nothing has to be embedded again.
         assert all(store.vectors.missing(1, kind) == [] for kind in ("chunk", "entity", "relation"))
     after = {table: rows(path, table, names) for table, names in columns.items()}

@@ -21,11 +21,11 @@ from localrag.store.curation_rows import (
     RenameEntity,
 )
 from localrag.store.report_rows import NewClaim, NewCommunity, NewReport, SummaryKind
-from localrag.store.rows import EntityMention, GenerationRow, Reading, Reject, RelationMention
+from localrag.store.rows import EntityMention, FurtherCall, GenerationRow, Reading, Reject, RelationMention
 from localrag.store.talk_rows import CitationKind, NewCitation
-from tests.store.helpers import add, document, session_of
+from tests.store.helpers import add, document, name_words, session_of
 
-NAMES = ("Ada", "ADA", "Bruno", "Café Nord", "图书馆", "C++")
+NAMES = ("Ada", "ADA", "Ada Lind", "Bruno", "Café Nord", "图书馆", "C++")
 WORDS = st.sampled_from(("harbour", "知识图谱", "C++", "ORA-01555", "ภาษาไทย", "the", "Ada", "café"))
 TEXTS = st.sampled_from(("", "Builds boats.", "Lives on the coast.", "住在海边。"))
 KINDS: tuple[SummaryKind, ...] = ("entity", "relation")
@@ -179,7 +179,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 def live(store: Store, world: World, embed: object = None) -> None:
     """Let all of it happen. `embed` is called to make what vectors are missing."""
-    ids = {plan.number: add(store, plan.path, "\n".join(plan.lines)) for plan in world.plans}
+    ids = {plan.number: _put(store, plan.path, plan.lines) for plan in world.plans}
     if not world.decided_late:
         decide(store, world)
     read(store, world, ids, world.order)
@@ -191,7 +191,7 @@ def live(store: Store, world: World, embed: object = None) -> None:
         ask(store, question, ids)
     for number in world.again:
         store.documents.delete(ids[number])
-        ids[number] = add(store, f"{number}.txt", "\n".join(_plan_of(world, number).lines))
+        ids[number] = _put(store, f"{number}.txt", _plan_of(world, number).lines)
         read(store, world, ids, [pair for pair in world.order if pair[0] == number])
     if world.decided_late:
         decide(store, world)
@@ -200,6 +200,13 @@ def live(store: Store, world: World, embed: object = None) -> None:
     renew(store)
     if callable(embed):
         embed(store)
+
+
+def _put(store: Store, path: str, lines: Sequence[str]) -> int:
+    """Add a document, with the names that its words are."""
+    document_id = add(store, path, "\n".join(lines))
+    name_words(store, document_id)
+    return document_id
 
 
 def _plan_of(world: World, number: int) -> Plan:
@@ -221,7 +228,13 @@ def read(store: Store, world: World, ids: dict[int, int], order: Iterable[tuple[
             store.chunks.mark_failed(chunk.id, "failed")
             continue
         rejects = [Reject("entity", f"{chunk.text} {count}", "why") for count in range(said.rejected)]
-        store.graph.record(chunk.id, said.reading, _call(store, "extraction", chunk.text), rejects)
+        first, further = said.reading, []
+        if rejects:
+            # Read in two passes.
+            first = Reading(said.reading.entities[:1])
+            rest = Reading(said.reading.entities[1:], said.reading.relations)
+            further = [FurtherCall(_call(store, "extraction", f"more of {chunk.text}"), rest)]
+        store.graph.record(chunk.id, first, _call(store, "extraction", chunk.text), rejects, further)
         store.claims.record(chunk.id, said.claims, _call(store, "claims", f"claims of {chunk.text}"))
         if said.alias and said.reading.entities:
             key = said.reading.entities[0].key
@@ -260,7 +273,9 @@ def ask(store: Store, question: Question, ids: dict[int, int]) -> None:
 
 
 def renew(store: Store) -> None:
-    """Write all summaries and reports that are pending, as a model would that always writes the same."""
+    """Bring automatic merges up to date, and write all summaries and reports that are pending, as a model
+    would that always writes the same."""
+    store.merges.bring_up()
     for kind in KINDS:
         for row_id in store.summaries.dirty(kind, least=0):
             descriptions = _descriptions(store, kind, row_id)

@@ -26,10 +26,10 @@ class FirstStart(Engines):
     def __init__(self) -> None:
         super().__init__(Settings(), ScriptedModel(), ScriptedEmbedder())
         self.release = threading.Event()
-        self.measured = 0
+        self.measurings = 0
 
     def needs_measuring(self) -> bool:
-        return not self.measured
+        return not self.measurings
 
     def measure(
         self, tell: Callable[[str], None] = lambda text: None, cancel: threading.Event | None = None
@@ -38,7 +38,7 @@ class FirstStart(Engines):
             if cancel is not None and cancel.is_set():
                 raise Cancelled("Stopped.")
         tell("reading 64 tokens at a time: 130 tokens/s")
-        self.measured += 1
+        self.measurings += 1
         return FOUND
 
 
@@ -59,7 +59,7 @@ async def test_a_question_waits_for_it_and_says_so(tmp_path: Path, first: FirstS
         assert turn.text
         again = await ask(pilot, app, "Who sold the mill?")
         await until(pilot, lambda: again.ended)
-    assert first.measured == 1
+    assert first.measurings == 1
 
 
 async def test_escape_stops_it_with_the_question(tmp_path: Path, first: FirstStart) -> None:
@@ -68,7 +68,7 @@ async def test_escape_stops_it_with_the_question(tmp_path: Path, first: FirstSta
         await sees(pilot, "Measuring this machine")
         await pilot.press("escape")
         await until(pilot, lambda: turn.ended)
-    assert first.measured == 0
+    assert first.measurings == 0
 
 
 async def test_indexing_and_a_question_measure_once_together(tmp_path: Path, first: FirstStart) -> None:
@@ -81,4 +81,4 @@ async def test_indexing_and_a_question_measure_once_together(tmp_path: Path, fir
         first.release.set()
         await until(pilot, lambda: turn.ended and not session.indexing)
         await sees(pilot, "100 % read")
-    assert first.measured == 1
+    assert first.measurings == 1

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from localrag.graph.names import fold
 from localrag.store import Store
 from localrag.store.curation_rows import AddTag, DocumentRef, EditEntity, MergeEntities, SplitEntity, Where
 from localrag.store.followed_rows import Place, RootRow
@@ -22,7 +23,7 @@ from localrag.store.migrations import FORMAT, TABLES
 from localrag.store.report_rows import Finding, NewClaim, NewCommunity, NewReport
 from localrag.store.rows import EntityMention, Reading, Reject, RelationMention
 from localrag.store.talk_rows import NewCitation
-from tests.store.helpers import add, embed_missing, generation
+from tests.store.helpers import add, embed_missing, generation, name_words
 
 TEXTS = {
     "bridge.md": "Marta Lind built the Halden Bridge in 1931\nThe bridge crosses the river Orla",
@@ -59,7 +60,7 @@ def fill(store: Store) -> None:
     """Put something into every table."""
     store.roots.put(RootRow("/library", include=("*.md", "*.txt"), exclude=("drafts/**",)))
     for path, text in TEXTS.items():
-        add(store, path, text)
+        name_words(store, add(store, path, text))
     store.documents.add_place(1, Place("/backup", "old/bridge.md", 74, 1700000000.5))
     prompt = store.journal.put_prompt("Read this passage.")
     *chunks, last = store.chunks.pending()
@@ -71,6 +72,7 @@ def fill(store: Store) -> None:
             [Reject("entity", "?", "It has no name.")],
         )
     store.chunks.mark_failed(last.id, "The model wrote nothing.")
+    _merge(store)
     _decide(store)
     _sum_up(store)
     embed_missing(store)
@@ -82,7 +84,7 @@ def _reading(text: str) -> Reading:
     mentions = tuple(
         EntityMention(
             name,
-            name.casefold(),
+            fold(name),
             "Person" if "Lind" in name or name == "陈玉兰" else "Thing",
             f"{name} is named here.",
             text.find(name),
@@ -91,16 +93,23 @@ def _reading(text: str) -> Reading:
         for name in found
     )
     relations = tuple(
-        RelationMention(
-            found[0].casefold(), name.casefold(), "work, place", "They are named together.", 3.0, 0, 5
-        )
+        RelationMention(fold(found[0]), fold(name), "work, place", "They are named together.", 3.0, 0, 5)
         for name in found[1:]
     )
     return Reading(mentions, relations)
 
 
+def _merge(store: Store) -> None:
+    """Names that are merged by themselves, in a document and everywhere, and one that is looked at later."""
+    store.merges.bring_up()
+    first, *_ = store.chunks.of_document(1)
+    store.graph.record(
+        first.id, _reading(first.text), generation("again", prompt_hash=store.journal.put_prompt("Again."))
+    )
+
+
 def _decide(store: Store) -> None:
-    store.decisions.add(MergeEntities(("m. lind",), ("M. Lind",), "marta lind", "Marta Lind"))
+    store.decisions.add(MergeEntities(("m lind",), ("M. Lind",), "marta lind", "Marta Lind"))
     store.decisions.add(EditEntity("orla", "A river."))
     store.decisions.add(AddTag(DocumentRef("library", "bridge.md"), "Bridges"))
     store.decisions.add(SplitEntity("orla", "orla river", "Orla (river)", Where(names=("Orla",))))
