@@ -28,12 +28,16 @@ def ensure_named(store: Store, document_id: int) -> None:
     store.zero.put(document_id, RULES, inside, above)
 
 
-def name_due(store: Store, cancel: threading.Event | None = None) -> int:
-    """Find the names of all documents that lack them: of a file of an older format, or one that was mended.
+def name_due(store: Store, cancel: threading.Event | None = None, most: int | None = None) -> int:
+    """Find the names of all documents that lack them: of a file of an older format, one that was mended, or
+    one that a killed program left.
 
-    Each document is one transaction. Returns how many there were; raises `Cancelled` when `cancel` is set.
+    Nothing is done if more than `most` documents lack them. Each document is one transaction. Returns how
+    many were done; raises `Cancelled` when `cancel` is set.
     """
     due = store.zero.due(RULES)
+    if most is not None and len(due) > most:
+        return 0
     for document_id in due:
         if cancel is not None and cancel.is_set():
             raise Cancelled("Stopped.", "What was done before is kept.")

@@ -16,6 +16,7 @@ from localrag.folders.looking import Look, look
 from localrag.folders.scan import Scan, innermost, text_of
 from localrag.folders.storing import Stored, Storing, beside
 from localrag.folders.types import Absent, Known, Outcome, Seen, SyncEvent, SyncReport
+from localrag.naming import name_due
 from localrag.sections import ChunkingSettings
 from localrag.store.database import Store
 from localrag.store.followed_rows import Place
@@ -23,6 +24,9 @@ from localrag.store.followed_rows import Place
 FEW = 10
 """Up to so many documents a folder may lose more than half of them at once, but not all."""
 
+
+_UNNAMED = 20
+"""Documents that a killed program may have left without the names in them; more come from an older file."""
 
 HALF = 0.5
 """How much a new file shares with a lost document that it takes over."""
@@ -127,6 +131,9 @@ class _Run:
             if self._cancel is not None and self._cancel.is_set():
                 return self._report(plan.absent, cancelled=True)
             self._tell(step())
+        # What a killed run left; the many of a file of an older format wait for `index`, which says so.
+        if not self._options.dry_run:
+            name_due(self._store, most=_UNNAMED)
         return self._report(plan.absent, cancelled=False)
 
     def _steps(self, plan: Plan, seen: Look, lost: Sequence[Known]) -> Iterator[Callable[[], list[Stored]]]:

@@ -226,9 +226,9 @@ def decide(place: Place) -> None:
         desk = EntityDesk(store)
         made = len(store.decisions.list())
         if made < 1:
-            desk.merge(["Olga"], "Olga Ness")
+            desk.merge(["Marta Lind"], "Olga Ness")
         if made < 2:
-            desk.delete("Ness")
+            desk.delete("Halden Bridge")
         if made < 3:
             TagDesk(store).add("sea", ["log.md"])
 
