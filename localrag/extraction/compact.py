@@ -19,7 +19,7 @@ from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation
 from localrag.engine.weighed_program import WeighedRecords
 from localrag.extraction.candidates import Candidate
-from localrag.extraction.judgement import JUDGEMENTS, UNLIKELY
+from localrag.extraction.judgement import JUDGEMENTS, MANY, SURE, UNLIKELY
 from localrag.extraction.types import MAX_HAN_TYPE, MAX_TYPE_CHARS, MAX_TYPE_WORDS
 from localrag.extraction.wire import EntityRecord, Records, RelationRecord
 from localrag.sections import ExtractionSettings
@@ -52,6 +52,7 @@ _MAYBE, _MORE = -1.0, 2
 _MARGIN, _LEAST_TOKENS = 1.25, 24
 _ENTITY_TOKENS, _RELATION_TOKENS = 12, 24
 _LEAST_CHANCE = 1e-6
+_NEVER = 100.0
 
 _NEAR = 40
 """Characters between two names within which it counts what they are."""
@@ -79,6 +80,7 @@ def compact_program(
     """
     chinese = language == "zh"
     judgement = JUDGEMENTS[language]
+    long = len(sentences.split(text)) >= MANY
     entities = min(
         settings.max_entities or MAX_ENTITIES, _LEAST_ENTITIES + estimate(text) // _TOKENS_PER_ENTITY
     )
@@ -96,7 +98,8 @@ def compact_program(
         # Chinese has no blanks between words: one run of characters is the phrase.
         phrase_words=1 if chinese else 6,
         word_chars=16 if chinese else 24,
-        name_weights=judgement.names,
+        name_weights=judgement.names_of_many if long else judgement.names,
+        sure=SURE if long else _NEVER,
         pair_weights=judgement.pairs,
         least_name=judgement.least_name,
         least_pair=judgement.least_pair,

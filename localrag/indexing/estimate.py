@@ -23,14 +23,14 @@ LEAST_READ = 8
 FRAME = 12
 """Tokens of a prompt that are neither its chunk's text nor shared with all others: the marks of the turns."""
 
-WRITTEN = {"lightrag": 1.1, "graphrag": 1.1, "compact": 1.5}
-"""Tokens that a model writes for each token of a chunk, by profile, forced ones too; the last has many.
+WRITTEN = {"lightrag": 1.1, "graphrag": 1.1, "compact": 1.1}
+"""Tokens that a model writes for each token of a chunk, by profile, forced ones too.
 Rough: they only serve until eight chunks of the file are read."""
 
-READ = {"lightrag": 1.0, "graphrag": 1.0, "compact": 2.4}
+READ = {"lightrag": 1.0, "graphrag": 1.0, "compact": 1.7}
 """Tokens that are read anew for each token of a chunk: the last weighs what it may write before it does."""
 
-EFFICIENCY = 0.65
+EFFICIENCY = 0.6
 """Share of the measured speed that whole runs reach."""
 
 

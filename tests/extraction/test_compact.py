@@ -10,6 +10,7 @@ from localrag.engine.weighed_program import WeighedRecords
 from localrag.extraction.candidates import find_candidates
 from localrag.extraction.compact import MAX_ENTITIES, budget, compact_program, parse_compact
 from localrag.extraction.extractor import Extractor
+from localrag.extraction.judgement import JUDGEMENTS, SURE
 from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow
 
@@ -126,3 +127,12 @@ def test_chinese_chunks_get_the_chinese_prompt_and_types() -> None:
     assert "人物" in request.program.types
     assert request.program.phrase_words == 1
     assert "事物" in request.messages[0].text
+
+
+def test_long_texts_are_judged_by_weights_of_their_own() -> None:
+    long_text = TEXT + " Jon Aas met her. Ida Lind met Jon Aas."
+    short = compact_program(find_candidates(TEXT), ("person",), TEXT, SETTINGS, "en")
+    long = compact_program(find_candidates(long_text), ("person",), long_text, SETTINGS, "en")
+    assert short.name_weights == JUDGEMENTS["en"].names
+    assert long.name_weights == JUDGEMENTS["en"].names_of_many
+    assert long.sure == SURE < short.sure
