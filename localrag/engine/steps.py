@@ -80,7 +80,8 @@ class PlainSegments:
 
 def literal(text: str) -> str:
     """A Lark string literal for any text."""
-    return json.dumps(text, ensure_ascii=False)
+    # JSON leaves the delete character as it is, and the reader of grammars refuses it.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def alternatives(texts: Sequence[str]) -> str:

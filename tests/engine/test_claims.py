@@ -6,7 +6,7 @@ from datetime import date
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from localrag.engine.claim_program import NONE, STATUSES, ClaimRecords
@@ -93,6 +93,7 @@ def test_who_knows_nothing_but_the_grammar_writes_claims(name: str) -> None:
     st.integers(0, 40),
     st.integers(0, 99),
 )
+@example(["\x7f"], 1, 0)
 @settings(max_examples=examples(30), deadline=None)
 def test_any_names_and_any_number_of_sentences(names: list[str], sentences: int, seed: int) -> None:
     program = ClaimRecords(tuple(names), tuple(names), sentences, periods=(), description_chars=5, maximum=2)

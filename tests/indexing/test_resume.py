@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -75,10 +76,12 @@ def content(path: Path) -> tuple[object, ...]:
 
 @pytest.mark.skipif(os.name != "posix", reason="not here: no SIGKILL")
 @pytest.mark.parametrize("stop", [1, 3, 6])
-def test_killed_anywhere_and_started_again_ends_the_same(
-    waiting: KnowledgeBase, read_file: Path, stop: int
-) -> None:
+def test_killed_anywhere_and_started_again_ends_the_same(waiting: KnowledgeBase, stop: int) -> None:
     waiting.close()
+    whole = waiting.path.with_name("whole.localrag")
+    shutil.copyfile(waiting.path, whole)
+    with KnowledgeBase.open(whole, engines=Engines(Settings(), reader(), ScriptedEmbedder())) as undisturbed:
+        list(undisturbed.index())
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
@@ -90,4 +93,4 @@ def test_killed_anywhere_and_started_again_ends_the_same(
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     run(waiting)
-    assert content(waiting.path) == content(read_file)
+    assert content(waiting.path) == content(whole)

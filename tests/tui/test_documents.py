@@ -59,7 +59,7 @@ async def test_an_index_run_fills_the_table_and_can_be_asked_meanwhile(tmp_path:
     path = library(tmp_path, many(12))
     async with running(path, ScriptedModel(delay=0.1), size=(140, 40)) as (app, pilot):
         await sees(pilot, "letter00.md")
-        assert "waiting" in screen_text(app)
+        await sees(pilot, "waiting")
         await pilot.press("f5")
         await sees(pilot, "Reading: ")
         assert "Stop indexing" in screen_text(app)
