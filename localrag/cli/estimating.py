@@ -11,6 +11,9 @@ from localrag.errors import UsageError
 if TYPE_CHECKING:
     from localrag.indexing import Budget, Estimate, IndexReport
 
+MORE = "Second looks, claims and summaries come on top."
+"""Said where the settings want something that an estimate does not hold."""
+
 _BASIS = {
     "readings": "as earlier readings in this file took",
     "machine": "by what was measured of this machine",

@@ -12,7 +12,7 @@ import click
 
 from localrag.cli import output
 from localrag.cli.add import PARTLY_DONE, add_paths, report_json
-from localrag.cli.estimating import as_json, budget_end, budget_of, in_words
+from localrag.cli.estimating import MORE, as_json, budget_end, budget_of, in_words
 from localrag.cli.following import follow, sync_paths, tell_sync
 from localrag.cli.invocation import (
     Invocation,
@@ -126,16 +126,21 @@ def index(
 
 def _estimate(invocation: Invocation, paths: tuple[Path, ...]) -> int:
     """Say what reading what was added would take, and do nothing."""
+    settings = invocation.settings()
+    more = settings.extraction.gleaning != "off" or settings.claims.at_index or settings.summaries.at_index
     if paths:
         raise UsageError("--estimate adds nothing.", "Add the files first: localrag add FILE-OR-FOLDER")
     with invocation.knowledge_base(read_only=True) as kb:
-        found = kb.estimate()
+        found, empty = kb.estimate(), not kb.status().chunks.total
     if invocation.json:
         output.put_json(as_json(found))
+    elif empty:
+        output.put_text("The knowledge base is empty. Next: localrag add FILE-OR-FOLDER")
     elif not found.chunks:
         output.put_text("Everything that was added is read already.")
     else:
-        output.put_text(f"{output.number(found.chunks, 'chunk')} to read. {in_words(found)}")
+        text = f"{output.number(found.chunks, 'chunk')} to read. {in_words(found)}"
+        output.put_text(text + (f" {MORE}" if more else ""))
     return 0
 
 
@@ -268,7 +273,8 @@ def _pace(event: Progress) -> str:
 
 def _summary(report: IndexReport) -> str:
     if not (report.read or report.failed):
-        return f"Everything that was added is read already.{_claims(report)}"
+        nothing = "Nothing was read." if report.left else "Everything that was added is read already."
+        return f"{nothing}{_claims(report)}"
     text = f"Read {output.number(report.read, 'chunk')} in {output.duration(report.seconds)}."
     if report.failed:
         text += f" {output.number(report.failed, 'chunk')} could not be read; {_what_next(report)}."

@@ -21,6 +21,7 @@ from localrag.engine.weighed_program import WeighedRecords
 from localrag.extraction.candidates import Candidate
 from localrag.extraction.judgement import JUDGEMENTS, MANY, SURE, UNLIKELY
 from localrag.extraction.types import MAX_HAN_TYPE, MAX_TYPE_CHARS, MAX_TYPE_WORDS
+from localrag.extraction.wanted import wanted
 from localrag.extraction.wire import EntityRecord, Records, RelationRecord
 from localrag.sections import ExtractionSettings
 from localrag.store.rows import Reject
@@ -51,6 +52,9 @@ _MAYBE, _MORE = -1.0, 2
 
 _MARGIN, _LEAST_TOKENS = 1.25, 24
 _ENTITY_TOKENS, _RELATION_TOKENS = 12, 24
+_LIKELY = 0.5
+"""Chance from which on a name is taken to stand where it stands."""
+
 _LEAST_CHANCE = 1e-6
 _NEVER = 100.0
 
@@ -79,6 +83,10 @@ def compact_program(
     Without types, and without types of relations, the model finds words of its own.
     """
     chinese = language == "zh"
+    ask = wanted(settings.entity_types)
+    unwanted = {"date"} if not ask.dates else set()
+    unwanted |= {"amount"} if not ask.numbers else set()
+    candidates = [item for item in candidates if item.kind not in unwanted]
     judgement = JUDGEMENTS[language]
     long = len(sentences.split(text)) >= MANY
     entities = min(
@@ -88,7 +96,7 @@ def compact_program(
     return WeighedRecords(
         names=tuple(item.text for item in candidates),
         priors=tuple(_log_odds(item.chance) for item in candidates),
-        spans=tuple((item.start, item.end) for item in candidates),
+        spans=tuple(_places(text, candidates)),
         sentences=_sentences(text, [item.text for item in candidates]),
         links=tuple(_links(text, candidates)),
         types=tuple(types),
@@ -157,6 +165,24 @@ def further_budget(program: LeanRecords, settings: ExtractionSettings) -> int:
 def _log_odds(chance: float) -> float:
     held = min(max(chance, _LEAST_CHANCE), 1 - _LEAST_CHANCE)
     return math.log(held / (1 - held))
+
+
+def _places(text: str, candidates: Sequence[Candidate]) -> Iterator[tuple[int, int]]:
+    """For each name a place where it stands by itself, if there is one, else its first.
+
+    So a surname that stands alone somewhere does not compete with the full name that holds it elsewhere.
+    """
+    plain = re.sub(r"\s", " ", text)
+    for item in candidates:
+        longer = [
+            found.span()
+            for other in candidates
+            if len(other.text) > len(item.text) and other.chance >= _LIKELY and item.text in other.text
+            for found in re.finditer(re.escape(other.text), plain)
+        ]
+        places = (found.span() for found in re.finditer(re.escape(item.text), plain)) if longer else ()
+        alone = ((start, end) for start, end in places if not any(a <= start and end <= b for a, b in longer))
+        yield next(alone, (item.start, item.end))
 
 
 def _links(text: str, candidates: Sequence[Candidate]) -> Iterator[tuple[int, int, str]]:

@@ -62,7 +62,9 @@ def _within(
     """The link of two names of a document."""
     pair = frozenset((found.lesser, found.fuller))
     score = SCORES["said"] if pair in said else SCORES[found.kind]
-    score -= doubt(profiles[found.lesser], profiles[found.fuller])
+    if pair not in said or found.kind != "initials":
+        # What a text explains, and letters confirm, holds whatever types a small model gave the two.
+        score -= doubt(profiles[found.lesser], profiles[found.fuller])
     if pair not in said:
         score -= _ENDS if pair in related and found.kind != "initials" else 0
         score = score if single else min(score, _AMBIGUOUS)

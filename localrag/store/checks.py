@@ -88,6 +88,16 @@ def _steps(session: Session, fulltext: FullText) -> Iterator[tuple[str, Callable
         yield label, partial(_count, session, counted)
 
 
+# A name over a line break, or with control characters or several blanks in it, is kept with a blank for them.
+_FOLDED = (
+    "((substr(c.text, m.char_start + 1, m.char_end - m.char_start) GLOB "
+    "'*[' || char(1) || '-' || char(31) || char(127) || '-' || char(160) || char(12288) || ']*' "
+    "OR instr(substr(c.text, m.char_start + 1, m.char_end - m.char_start), '  ') > 0) "
+    "AND substr(c.text, m.char_start + 1, 1) = substr(m.name, 1, 1) "
+    "AND substr(c.text, m.char_end, 1) = substr(m.name, -1, 1) "
+    "AND length(m.name) <= m.char_end - m.char_start)"
+)
+
 _COUNTED: dict[str, tuple[tuple[str, str], ...]] = {
     "calls of the model": (
         (
@@ -136,7 +146,7 @@ _COUNTED: dict[str, tuple[tuple[str, str], ...]] = {
             "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk_id WHERE NOT "
             "((m.char_start = -1 AND m.char_end = -1) OR "
             "(m.char_start >= 0 AND m.char_start <= m.char_end AND m.char_end <= length(c.text) "
-            "AND substr(c.text, m.char_start + 1, m.char_end - m.char_start) = m.name))",
+            f"AND (substr(c.text, m.char_start + 1, m.char_end - m.char_start) = m.name OR {_FOLDED})))",
         ),
         (
             "{} pieces of evidence for relations lie outside of their passage's text.",

@@ -136,3 +136,25 @@ def test_long_texts_are_judged_by_weights_of_their_own() -> None:
     assert short.name_weights == JUDGEMENTS["en"].names
     assert long.name_weights == JUDGEMENTS["en"].names_of_many
     assert long.sure == SURE < short.sure
+
+
+def test_a_name_that_stands_alone_somewhere_does_not_compete_with_the_longer_one() -> None:
+    text = "Jonas Berg sold two telescopes. Later Berg denied the sale to Ida Lind."
+    program = compact_program(find_candidates(text), ("person",), text, SETTINGS, "en")
+    place = dict(zip(program.names, program.spans, strict=True))
+    assert place["Jonas Berg"] == (0, 10)
+    assert place["Berg"] == (text.index("Berg denied"), text.index(" denied"))
+    assert place["Lind"] == (text.rindex("Lind"), len(text) - 1)
+
+
+def test_dates_and_amounts_count_only_where_a_type_can_hold_them() -> None:
+    text = "Mira Holt sold it for $3,000 on 3 March 1974. It was built in 1940."
+    dated = replace(SETTINGS, entity_types=("person", "date"))
+    own = replace(SETTINGS, entity_types=())
+    names = {
+        key: compact_program(find_candidates(text, 80, s.entity_types), ("person",), text, s, "en").names
+        for key, s in (("usual", SETTINGS), ("dated", dated), ("own", own))
+    }
+    assert not {"3 March 1974", "1940", "$3,000"} & set(names["usual"])
+    assert {"3 March 1974", "1940"} <= set(names["dated"])
+    assert {"3 March 1974", "1940"} <= set(names["own"])

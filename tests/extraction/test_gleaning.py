@@ -45,7 +45,7 @@ def job(profile: str = "lightrag", **changed: object) -> ReadingJob:
 
 
 def opened(**changed: object) -> tuple[ReadingJob, GenerationRequest]:
-    begun = job(**changed)
+    begun = job(**changed)  # type: ignore[arg-type]
     request = begun.request()
     assert request is not None
     return begun, request

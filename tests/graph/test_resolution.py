@@ -38,6 +38,7 @@ def merged(*passages: Passage) -> list[dict[str, str]]:
         ),
         ("EBENEZER SCROOGE sat. SCROOGE's door.", [("EBENEZER SCROOGE", PERSON), ("SCROOGE", PERSON)]),
         ("The United Nations (UN) met.", [("United Nations", ORGANIZATION), ("UN", ORGANIZATION)]),
+        ("The United Nations (UN) met.", [("United Nations", ORGANIZATION), ("UN", PLACE)]),
         ("The United Nations met. UN troops came.", [("United Nations", ORGANIZATION), ("UN", "")]),
         ("阿里巴巴集团上市，阿里巴巴很大。", [("阿里巴巴集团", ORGANIZATION), ("阿里巴巴", ORGANIZATION)]),
         ("美联储（Federal Reserve）加息。", [("美联储", "组织"), ("Federal Reserve", "organization")]),

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -402,6 +403,8 @@ def lived(world: World, before: bool) -> tuple[dict[str, list[tuple[object, ...]
 @settings(max_examples=examples(24), deadline=None)
 @given(worlds(), st.booleans())
 def test_summaries_are_as_if_a_deleted_document_had_never_been_there(world: World, before: bool) -> None:
+    # A document that comes back changes the order of what is summed up; `lived` brings none back.
+    world = replace(world, again=())
     rows, problems = lived(world, before)
     alone, _ = lived(world.without(), False)
     assert problems == []
