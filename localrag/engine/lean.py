@@ -14,7 +14,7 @@ belongs to the second name's first token.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from localrag.engine.names import NameBook
@@ -168,9 +168,7 @@ class LeanDriver:
         if self._entities >= program.max_entities or not free:
             return Step(MARK, f"start: {end}\n")
         names = alternatives([f"{name}{BETWEEN}" for name in free])
-        types = alternatives([f"{type_}\n" for type_ in dict.fromkeys(program.types)])
-        if not program.types:
-            types = words_terminal(program.type_words, program.type_chars)
+        types = values_terminal(program.types, program.type_words, program.type_chars)
         lark = f"start: NAME TYPE | END\nNAME: {names}\nTYPE: {types}\nEND: {end}\n"
         return Step("", lark, watch="record")
 
@@ -185,14 +183,19 @@ class LeanDriver:
     def _target(self) -> Step:
         program = self._program
         names = alternatives([f" {name}{BETWEEN}" for name in self._book.partners(self._source)])
-        phrase = alternatives([f"{phrase}\n" for phrase in dict.fromkeys(program.phrases)])
-        if not program.phrases:
-            phrase = words_terminal(program.phrase_words, program.word_chars)
+        phrase = values_terminal(program.phrases, program.phrase_words, program.word_chars)
         lark = f"start: NAME PHRASE\nNAME: {names}\nPHRASE: {phrase}\n"
         return Step(RELATIONSHIP, lark, joins=True, watch="record", opener=BETWEEN, closers=("\n",))
 
 
-def words_terminal(count: int, chars: int) -> str:
+def values_terminal(values: Sequence[str], count: int, chars: int) -> str:
+    """A terminal of one of the values, or without any of words of the model's own, up to the line's end."""
+    if values:
+        return alternatives([f"{value}\n" for value in dict.fromkeys(values)])
+    return _words(count, chars)
+
+
+def _words(count: int, chars: int) -> str:
     """A terminal of words up to the line's end."""
     word = f"{_PHRASE_START}{{1,{chars}}}"
     more = f"( {word}){{0,{count - 1}}}" if count > 1 else ""

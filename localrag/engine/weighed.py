@@ -26,11 +26,11 @@ from localrag.engine.lean import (
     ENTITY,
     MARK,
     RELATIONSHIP,
-    words_terminal,
+    values_terminal,
     writable_name,
 )
 from localrag.engine.matching import Vocabulary
-from localrag.engine.steps import PlainSegments, Step, alternatives, literal
+from localrag.engine.steps import PlainSegments, Step, literal
 from localrag.engine.weighed_program import WeighedRecords
 from localrag.engine.weighing import Weigher
 from localrag.engine.writing import Emit, Scores, Writer
@@ -249,11 +249,7 @@ class ListedEntities(PlainSegments):
 
     def __init__(self, names: Sequence[str], program: WeighedRecords) -> None:
         self._left = list(names)
-        self._types = (
-            alternatives([f"{type_}\n" for type_ in dict.fromkeys(program.types)])
-            if program.types
-            else words_terminal(program.type_words, program.type_chars)
-        )
+        self._types = values_terminal(program.types, program.type_words, program.type_chars)
 
     def first(self) -> Step:
         """The first name, or the end of an empty list."""
@@ -272,11 +268,7 @@ class ListedRelations(PlainSegments):
 
     def __init__(self, pairs: Sequence[tuple[str, str]], program: WeighedRecords) -> None:
         self._left = list(pairs)
-        self._phrases = (
-            alternatives([f"{phrase}\n" for phrase in dict.fromkeys(program.phrases)])
-            if program.phrases
-            else words_terminal(program.phrase_words, program.word_chars)
-        )
+        self._phrases = values_terminal(program.phrases, program.phrase_words, program.word_chars)
 
     def first(self) -> Step:
         """The first pair, or the end of an empty list."""

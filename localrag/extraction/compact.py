@@ -88,7 +88,10 @@ def compact_program(
     unwanted |= {"amount"} if not ask.numbers else set()
     candidates = [item for item in candidates if item.kind not in unwanted]
     judgement = JUDGEMENTS[language]
-    long = len(sentences.split(text)) >= MANY
+    starts = [start for start, _ in sentences.split(text)]
+    long = len(starts) >= MANY
+    plain = re.sub(r"\s", " ", text)
+    found = [[match.span() for match in re.finditer(re.escape(c.text), plain)] for c in candidates]
     entities = min(
         settings.max_entities or MAX_ENTITIES, _LEAST_ENTITIES + estimate(text) // _TOKENS_PER_ENTITY
     )
@@ -96,8 +99,8 @@ def compact_program(
     return WeighedRecords(
         names=tuple(item.text for item in candidates),
         priors=tuple(_log_odds(item.chance) for item in candidates),
-        spans=tuple(_places(text, candidates)),
-        sentences=_sentences(text, [item.text for item in candidates]),
+        spans=tuple(_places(candidates, found)),
+        sentences=tuple(_sentences(starts, places) for places in found),
         links=tuple(_links(text, candidates)),
         types=tuple(types),
         type_words=1 if chinese else MAX_TYPE_WORDS,
@@ -167,22 +170,23 @@ def _log_odds(chance: float) -> float:
     return math.log(held / (1 - held))
 
 
-def _places(text: str, candidates: Sequence[Candidate]) -> Iterator[tuple[int, int]]:
+def _places(
+    candidates: Sequence[Candidate], found: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[tuple[int, int]]:
     """For each name a place where it stands by itself, if there is one, else its first.
 
-    So a surname that stands alone somewhere does not compete with the full name that holds it elsewhere.
+    `found` are all places of each. So a surname that stands alone somewhere does not compete with the full
+    name that holds it elsewhere.
     """
-    plain = re.sub(r"\s", " ", text)
-    for item in candidates:
+    for item, places in zip(candidates, found, strict=True):
         longer = [
-            found.span()
-            for other in candidates
+            span
+            for other, spans in zip(candidates, found, strict=True)
             if len(other.text) > len(item.text) and other.chance >= _LIKELY and item.text in other.text
-            for found in re.finditer(re.escape(other.text), plain)
+            for span in spans
         ]
-        places = (found.span() for found in re.finditer(re.escape(item.text), plain)) if longer else ()
         alone = ((start, end) for start, end in places if not any(a <= start and end <= b for a, b in longer))
-        yield next(alone, (item.start, item.end))
+        yield next(alone, (item.start, item.end)) if longer else (item.start, item.end)
 
 
 def _links(text: str, candidates: Sequence[Candidate]) -> Iterator[tuple[int, int, str]]:
@@ -205,19 +209,10 @@ def _link(between: str) -> str:
     return "bound" if _BOUND.search(between) else ""
 
 
-def _sentences(text: str, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """For each name the numbers of the sentences in which it begins."""
-    starts = [start for start, _ in sentences.split(text)]
-    text = re.sub(r"\s", " ", text)
-    found = []
-    for name in names:
-        numbers: dict[int, None] = {}
-        place = text.find(name)
-        while place >= 0:
-            numbers[max(bisect.bisect_right(starts, place) - 1, 0)] = None
-            place = text.find(name, place + 1)
-        found.append(tuple(numbers))
-    return tuple(found)
+def _sentences(starts: Sequence[int], places: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """The numbers of the sentences, which begin at `starts`, in which a name begins."""
+    numbers = (max(bisect.bisect_right(starts, start) - 1, 0) for start, _ in places)
+    return tuple(dict.fromkeys(numbers))
 
 
 def parse_compact(generation: Generation, relation_types: Collection[str] = ()) -> Records:

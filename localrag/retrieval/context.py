@@ -70,14 +70,14 @@ def build_context(retrieved: Retrieved, count: Count, budget: int) -> Context:
     shown = _fitting_passages(passages, count, room - used)
     used += sum(_costs(shown, count))
     more, _ = _that_fit(costs[kept:], room - used)
-    return _assembled(shown, [_without_echo(item, shown) for item in graph[: kept + more]])
+    text = " ".join(" ".join(passage.text.split()) for passage in shown)
+    return _assembled(shown, [_without_echo(item, text) for item in graph[: kept + more]])
 
 
-def _without_echo(item: Item, passages: Sequence[Passage]) -> Item:
-    """An entity without its description, if all that this says stands word for word in passages shown."""
+def _without_echo(item: Item, shown: str) -> Item:
+    """An entity without its description, if all that this says stands word for word in what is `shown`."""
     if not isinstance(item, EntityHit) or not item.description:
         return item
-    shown = " ".join(" ".join(passage.text.split()) for passage in passages)
     said = [item.description[start:end] for start, end in sentences.split(item.description)]
     return replace(item, description="") if all(" ".join(text.split()) in shown for text in said) else item
 

@@ -61,7 +61,7 @@ def mix(store: Store, query: Query, settings: RetrievalSettings) -> Finding:
     weights = {}
     if unread:
         seeds = {name: rankings[name] for name in ("fulltext", "vector")}
-        keys = [store.graph.entity(hit.id).key for hit in entities]
+        keys = [row.key for row in store.graph.entities(hit.id for hit in entities)]
         rankings["names"] = by_names(store, query.question, seeds, keys, limit)
         weights["names"] = WEIGHT * unread**2
     found = ids_of(rankings)
