@@ -25,6 +25,7 @@ from localrag.extraction.tokens import runs, tokenise
 from localrag.extraction.wanted import Wanted, wanted
 from localrag.extraction.word_features import Words
 from localrag.extraction.word_spans import Span, pattern_spans, word_spans
+from localrag.extraction.words import WEEKDAYS
 from localrag.graph.names import fold
 
 MAX_CANDIDATES = 800
@@ -179,7 +180,8 @@ class _Look:
             chance = max(chance, _DATE_IN_HAN)
         if language == "han" and best.kind == "amount" and self._ask.numbers:
             chance = max(chance, _AMOUNT_IN_HAN)
-        return Candidate(name, first.start, first.end, best.strong, best.score, chance, best.kind)
+        kind = "date" if name.lower() in WEEKDAYS else best.kind
+        return Candidate(name, first.start, first.end, best.strong, best.score, chance, kind)
 
 
 def _asked(group: str, kind: str, name: str, ask: Wanted) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from localrag.extraction.foreign_names import DOT, joined_names
 from localrag.extraction.han_words import Unit
 from localrag.extraction.word_spans import Span
 from localrag.extraction.words import (
@@ -44,12 +45,8 @@ _AMOUNTS = re.compile(
     r"\d[\d,.]*\s?(?:[%％]|[万亿千百]*(?:美元|欧元|日元|英镑|元|人|吨|公里|千米|米|平方公里|公斤))"
 )
 _SOUNDS = f"[{''.join(sorted(HAN_TRANSLITERATION))}]"
-_DOT = "[·・•‧－-]"
 _AFTER_NAMES = HAN_BORDER | HAN_NOT_FIRST
-_INITIAL = "[A-Z](?![A-Za-z])"
-_FOREIGN = re.compile(
-    rf"{_SOUNDS}{{2,}}(?:{_DOT}(?:{_SOUNDS}{{1,8}}|{_INITIAL}))*|{_SOUNDS}(?:{_DOT}(?:{_SOUNDS}{{1,8}}|{_INITIAL}))+"
-)
+_FOREIGN = re.compile(f"{_SOUNDS}{{2,}}")
 
 
 def han_pattern_spans(text: str) -> Iterator[Span]:
@@ -64,12 +61,22 @@ def han_pattern_spans(text: str) -> Iterator[Span]:
         yield Span(*match.span(), _STRONG + 1, True, "date")
     for match in _AMOUNTS.finditer(text):
         yield Span(*match.span(), _PART, False, "amount")
-    for match in _FOREIGN.finditer(text):
+    for start, end in _foreign(text):
         # A name is known to be whole if what follows it cannot belong to it.
-        whole = not text[match.end() : match.end() + 1] or text[match.end()] in _AFTER_NAMES
-        whole = whole or re.match(rf"[^{CJK}A-Za-z]", text[match.end()]) is not None
-        strong = whole and (len(match.group()) > 3 or re.search(_DOT, match.group()) is not None)
-        yield Span(*match.span(), _STRONG if strong else _PART, strong, "foreign")
+        behind = text[end : end + 1]
+        whole = behind in _AFTER_NAMES or not re.match(rf"[{CJK}A-Za-z]", behind)
+        strong = whole and (end - start > 3 or re.search(DOT, text[start:end]) is not None)
+        yield Span(start, end, _STRONG if strong else _PART, strong, "foreign")
+
+
+def _foreign(text: str) -> Iterator[tuple[int, int]]:
+    """Names written by their sound: those with points whole, then other runs of such characters."""
+    place = 0
+    for start, end in [*joined_names(text), (len(text), len(text))]:
+        yield from (match.span() for match in _FOREIGN.finditer(text, place, start))
+        if start < end:
+            yield start, end
+        place = end
 
 
 def han_spans(sequences: Iterable[Sequence[Unit]]) -> Iterator[Span]:

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from localrag.extraction.roles import without_offices
 from localrag.extraction.tokens import Token
 from localrag.extraction.words import (
     BORDER_WORDS,
     FUNCTION_WORDS,
     INSIDE_NAMES,
+    LEGAL_FORMS,
     LINKS,
     MONTHS,
     NAME_BEGINNINGS,
@@ -130,7 +132,7 @@ def word_spans(tokens: list[Token], runs: list[list[Token]]) -> Iterator[Span]:
             for start, end in named:
                 ends[words[end - 1].end] = words[start].start
                 starts[words[start].start] = words[end - 1].end
-                yield from _joined(words[start:end], lower, capitals)
+                yield from _in_parts(words[start:end], lower, capitals)
                 yield from _with_neighbours(words, start, end)
             yield from _hyphen_parts(words)
             yield from _free(words, named)
@@ -206,6 +208,15 @@ def _next_capital(words: list[Token], place: int) -> int | None:
 
 def _is_link(token: Token) -> bool:
     return token.text.lower() in LINKS
+
+
+def _in_parts(words: list[Token], lower: Counter[str], capitals: set[str]) -> Iterator[Span]:
+    """The names in a stretch of capitalised words, parted where an office stands in it."""
+    parts = without_offices(words)
+    if len(parts[0]) < len(words) <= _MAX_JOINED:
+        yield _span(words, _PART, False)
+    for part in parts:
+        yield from _joined(part, lower, capitals)
 
 
 def _joined(words: list[Token], lower: Counter[str], capitals: set[str]) -> Iterator[Span]:
@@ -314,7 +325,9 @@ def _split(words: list[Token], *, weak: bool) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for word in words:
         is_border = _is_link(word) and not _is_capital(word)
-        if is_border and (not weak or word.text.lower() not in STRONG_LINKS):
+        # Behind a firm's legal form "of" tells where the firm is.
+        is_place = word.text == "of" and bool(parts[-1]) and parts[-1][-1].text.lower() in LEGAL_FORMS
+        if is_border and (not weak or is_place or word.text.lower() not in STRONG_LINKS):
             parts.append([])
         else:
             parts[-1].append(word)

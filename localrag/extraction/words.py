@@ -242,3 +242,21 @@ SUFFIXES = tuple(
     )
 )
 """Endings of English words that tell terms from everyday words, longest first."""
+
+SHORT_OFFICES = _words("gov capt col lt maj sgt cmdr adm brig")
+"""Offices and ranks as they are shortened, without the full stop."""
+
+OFFICES = _words(
+    """
+    chairman chairwoman chairperson governor captain colonel lieutenant sergeant commander admiral judge
+    secretary director mayor minister congressman congresswoman senator spokesman spokeswoman ambassador
+    treasurer commissioner superintendent prosecutor inspector acting
+    """
+)
+"""Offices before the name of a person that people seldom count to the name."""
+
+OFFICE_TITLES = _words("president premier sen rep rev king queen prince princess pope emperor vice prime")
+"""Titles that people often count to the name behind them."""
+
+LEGAL_FORMS = _words("inc inc. corp corp. co. ltd ltd. llc plc corporation laboratories")
+"""Words behind which the name of a firm is complete."""
