@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 import time
@@ -10,10 +9,12 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from localrag.curating.finding import Finder
+from localrag.engine.claim_program import STATUSES
 from localrag.engines import Engines
 from localrag.errors import Cancelled, UsageError
 from localrag.extraction.claims import TASK, ClaimReader
 from localrag.extraction.dates import Period, parse_period
+from localrag.graph.names import fold
 from localrag.indexing.claim_events import (
     ClaimsFailed,
     ClaimsFinished,
@@ -23,21 +24,22 @@ from localrag.indexing.claim_events import (
 )
 from localrag.indexing.claims import ClaimStage
 from localrag.indexing.events import Note, Progress
+from localrag.plain import quoted
 from localrag.prompts.personal import own_prompts
-from localrag.runlock import Unlockable, only_run
+from localrag.runlock import noticed_run
 from localrag.sections import ClaimSettings
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.claim_rows import ClaimCount, ClaimQuery, ClaimTest, Contradiction, PlacedClaim
 from localrag.store.database import Store
 from localrag.store.filters import Filter
-from localrag.store.rows import EntityRow
+from localrag.store.graph_rows import EntityRow
 from localrag.store.sqlite import read_only_error
 
-ClaimEvent = ClaimsStarted | ClaimsRead | ClaimsFailed | Progress | Note | ClaimsFinished
+_SHOWN = 12
+"""How many names a hint lists."""
 
-STATUSES = ("TRUE", "FALSE", "SUSPECTED")
-"""Whether a text says that it is so, that it is not, or leaves it open."""
+ClaimEvent = ClaimsStarted | ClaimsRead | ClaimsFailed | Progress | Note | ClaimsFinished
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Wanted:
     """Which claims to read, and where. What is not given is as the settings say."""
 
     entities: tuple[str, ...] = ()
-    """Whom they are about: names or types of entities."""
+    """Whom they are about: names or types of entities that are there."""
 
     about: str = ""
     """Which claims count, in words."""
@@ -115,24 +117,51 @@ def extract_claims(
     Passages that were read with the same specification are left out, so a run that was stopped, by `cancel`,
     by closing the iterator or by a crash, goes on at the next call. The last event is `ClaimsFinished`.
 
-    Raises `KnowledgeBaseReadOnly`, `SettingsError` and `PromptError` at once; while it is iterated
-    `KnowledgeBaseBusy` if another program reads claims of this file, `ModelNotFound`, `EngineError`.
+    Raises `KnowledgeBaseReadOnly`, `SettingsError`, `PromptError`, and `UsageError` for an entity, a folder
+    or a tag that is not there, at once; while it is iterated `KnowledgeBaseBusy` if another program reads
+    claims of this file, `ModelNotFound`, `EngineError`.
     """
     if store.read_only:
         raise read_only_error(store.path)
     wanted = wanted or Wanted()
+    _require_known(store, wanted)
     reader = ClaimReader(wanted.settings(settings.claims), settings.extraction, own_prompts(settings))
     return _events(store, engines, reader, wanted, cancel)
+
+
+def _require_known(store: Store, wanted: Wanted) -> None:
+    """Raise `UsageError` for whom or where a person wants to be read, if there is no such one.
+
+    The settings may name what comes later; what is typed for one run is meant now.
+    """
+    find = Finder(store)
+    types = {fold(name) for name in store.claim_search.entity_types()}
+    for spec in wanted.entities:
+        if fold(spec) in types:
+            continue
+        try:
+            find.entity(spec)
+        except UsageError as error:
+            message = f"{error.message.removesuffix('.')}, and no type of entities is called so."
+            raise UsageError(message, error.hint) from error
+    folder = wanted.filter.folder
+    if folder and not store.filters.ids(Filter(folder=folder), "chunk"):
+        raise UsageError(
+            f"No text lies in the folder {quoted(folder)}.", "`localrag status` shows the documents' paths."
+        )
+    for tag in wanted.filter.tags:
+        if not store.filters.ids(Filter(tags=(tag,)), "chunk"):
+            known = ", ".join(quoted(row.name) for row in store.tags.list()[:_SHOWN])
+            hint = f"There are {known}." if known else "`localrag tag` gives tags."
+            raise UsageError(f"No document has the tag {quoted(tag)}.", hint)
 
 
 def _events(
     store: Store, engines: Engines, reader: ClaimReader, wanted: Wanted, cancel: threading.Event | None
 ) -> Generator[ClaimEvent, None, None]:
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(only_run(store.path, "read for claims"))
-        except Unlockable as error:
-            yield Note(f"Another program that reads claims of this file would not be noticed: {error}")
+    with noticed_run(store.path, "read for claims", "reads claims of this file") as unnoticed:
+        if unnoticed:
+            yield Note(unnoticed)
         began = time.monotonic()
         ids = store.filters.ids(wanted.filter, "chunk")
         chunks = store.claim_search.unread(reader.task, ids, again=wanted.again)
@@ -184,30 +213,50 @@ class ClaimDesk:
 
     def list(
         self,
-        entity: str = "",
+        entity: str | None = None,
         *,
         types: Sequence[str] = (),
         statuses: Sequence[str] = (),
         documents: Sequence[str | int] = (),
-        since: str = "",
-        until: str = "",
+        since: str | None = None,
+        until: str | None = None,
         limit: int = 50,
     ) -> list[PlacedClaim]:
         """Claims by time, those without a date last.
 
         About or concerning `entity`; of these types and statuses; made by these documents; in a time between
         `since` and `until`, each a day, month or year in any usual form. Raises `UsageError` for an entity, a
-        document, a status or a time that is none.
+        document, a status or a time that is none, and for an end before its start.
         """
         found = tuple(item if isinstance(item, int) else self._find.document(item).id for item in documents)
         query = ClaimQuery(
             test=claim_test(types, statuses),
-            entity_id=self._find.entity(entity).id if entity else None,
+            entity_id=None if entity is None else self._find.entity(entity).id,
             documents=found,
-            since=_time(since).start if since else "",
-            until=_time(until).end if until else "",
+            since="" if since is None else _time(since).start,
+            until="" if until is None else _time(until).end,
         )
+        if query.since and query.until and query.until < query.since:
+            raise UsageError(f"{until!r} ends before {since!r} begins.", "Exchange the two.")
         return self._store.claim_search.find(query, limit)
+
+    def get(self, number: int) -> PlacedClaim:
+        """One claim. Raises `UsageError` if it is not there."""
+        found = self._store.claim_search.placed([number])
+        if not found:
+            raise UsageError(f"There is no claim {number}.", "`localrag claims list` shows their numbers.")
+        return found[0]
+
+    def why_none(self, types: Sequence[str] = (), *, narrowed: bool = False) -> str:
+        """A sentence for a list in which there is nothing, though it was for these types or `narrowed`."""
+        known = self._store.claim_search.types()
+        if not known:
+            return "There are no claims yet; localrag claims extract reads them."
+        strange = [name for name in types if name.strip().upper() not in known]
+        if strange:
+            listed = ", ".join(known[:_SHOWN])
+            return f"No claim has the type {' or '.join(map(quoted, strange))}; there are {listed}."
+        return "No claim is like that." if narrowed or types else "There are no claims there."
 
     def document(self, path: str) -> int:
         """The id of a document, by path. Raises `UsageError` if it is not there."""
@@ -220,12 +269,12 @@ class ClaimDesk:
         claims = self._store.claim_search.find(ClaimQuery(entity_id=row.id), limit)
         return Timeline(row, tuple(claims))
 
-    def contradictions(self, entity: str = "", limit: int = 100) -> Sequence[Contradiction]:
+    def contradictions(self, entity: str | None = None, limit: int = 100) -> Sequence[Contradiction]:
         """Pairs of claims of one type about the same entities that differ in status or days.
 
         Raises `UsageError` for an entity that is not there.
         """
-        entity_id = self._find.entity(entity).id if entity else None
+        entity_id = None if entity is None else self._find.entity(entity).id
         return self._store.claim_search.contradictions(entity_id, limit)
 
     def documents(
@@ -265,6 +314,8 @@ class ClaimDesk:
 
 def claim_test(types: Sequence[str], statuses: Sequence[str]) -> ClaimTest:
     """The test for types and statuses as a person writes them. Raises `UsageError` for another status."""
+    if not all(name.strip() for name in types):
+        raise UsageError("An empty text is no type of claims.", "Leave --type out for claims of any type.")
     for status in statuses:
         if status.upper() not in STATUSES:
             raise UsageError(f"There is no status {status!r}.", f"It is one of {', '.join(STATUSES)}.")

@@ -1,8 +1,9 @@
 """Claims as records: the grammar of each part of a record, chosen by what was written before.
 
-A record is written in steps, each of which ends with a delimiter: the subject; the object and the type; the
-status and the time; the description; the quotes. So the object is never the subject, an end is never before
-its start, and the quotes can be kept from making a claim that is there already.
+A record is written in steps, each of which ends with a delimiter: the sentence and the subject; the object
+and the type; the status and the time; the description; the quotes. So a claim is about somebody of whom its
+sentence speaks, at a time that it names, the object is never the subject, an end is never before its start,
+and nothing is claimed twice.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _NOT_IN_NAMES = "<>|#\n\r\t"
 class _Claim:
     """What is written of the record that is being written."""
 
+    sentence: int = 0
     subject: str = ""
     object: str = ""
     type: str = ""
@@ -38,24 +40,23 @@ class _Claim:
 class _Book:
     """Which claims were written."""
 
-    sentences: int
-    firsts: dict[tuple[str, str, str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
-    """First quotes by subject, object, type and status."""
-    pairs: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    used: dict[tuple[int, str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Statuses by sentence, subject, object and type."""
+    pairs: dict[tuple[int, str, str], int] = field(default_factory=lambda: defaultdict(int))
 
-    def free(self, claim: _Claim, status: str) -> list[int]:
-        """The sentences that such a claim can quote first."""
-        used = self.firsts[claim.subject, claim.object, claim.type, status]
-        return [number for number in range(1, self.sentences + 1) if number not in used]
+    def free(self, claim: _Claim) -> list[str]:
+        """The statuses that such a claim can have."""
+        used = self.used[claim.sentence, claim.subject, claim.object, claim.type]
+        return [status for status in STATUSES if status not in used]
 
-    def open(self, subject: str, object_: str) -> bool:
+    def open(self, sentence: int, subject: str, object_: str) -> bool:
         """Whether another claim can be written about a pair, whatever its type is going to be."""
-        return self.pairs[subject, object_] < len(STATUSES) * self.sentences
+        return self.pairs[sentence, subject, object_] < len(STATUSES)
 
-    def add(self, claim: _Claim, first: int) -> None:
+    def add(self, claim: _Claim) -> None:
         """A claim was written."""
-        self.firsts[claim.subject, claim.object, claim.type, claim.status].add(first)
-        self.pairs[claim.subject, claim.object] += 1
+        self.used[claim.sentence, claim.subject, claim.object, claim.type].add(claim.status)
+        self.pairs[claim.sentence, claim.subject, claim.object] += 1
 
 
 class ClaimsDriver:
@@ -67,14 +68,16 @@ class ClaimsDriver:
         delimiters = (program.tuple_delimiter, program.record_delimiter, program.completion_delimiter)
         if not all(delimiters) or any(c in d for d in delimiters for c in "\n\r()"):
             raise ConstraintError("A delimiter is empty or holds a line break or parenthesis.")
-        if not 0 <= program.sentences <= MAX_SENTENCES or program.max_quotes < 1:
+        if len(program.sentences) > MAX_SENTENCES or program.max_quotes < 1:
             raise ConstraintError(f"A claim can quote up to {MAX_SENTENCES} sentences, and at least one.")
         # No field holds the first character of a delimiter, so none can hold a delimiter.
         self._firsts = "".join(dict.fromkeys(text[0] for text in delimiters))
         self._subjects = self._writable(program.subjects)
         self._objects = [name for name in self._writable(program.objects) if name != NONE]
+        self._group = {name: place for place, group in enumerate(program.alike) for name in group}
+        self._named = [frozenset(sentence.names) for sentence in program.sentences]
         self._closing = f"){program.record_delimiter}\n"
-        self._book = _Book(program.sentences)
+        self._book = _Book()
         self._claim = _Claim()
         self._part = 0
         self._count = 0
@@ -84,7 +87,7 @@ class ClaimsDriver:
         return [name for name in dict.fromkeys(names) if name.strip() and not any(c in name for c in taboo)]
 
     def first(self) -> Step:
-        """The first subject, or the end of none."""
+        """The first sentence and subject, or the end of none."""
         return self._border()
 
     def following(self, text: str) -> Step | None:
@@ -96,7 +99,8 @@ class ClaimsDriver:
         values = fields.split(self._program.tuple_delimiter)
         claim = self._claim
         if part == 0:
-            claim.subject = values[0][1:]
+            number, _, claim.subject = values[0].partition(" (")
+            claim.sentence = int(number)
             return self._about()
         if part == 1:
             claim.object, claim.type = values
@@ -107,7 +111,7 @@ class ClaimsDriver:
         if part == 3:
             claim.description = values[-1]
             return self._quotes()
-        self._book.add(claim, int(fields.partition(",")[0]))
+        self._book.add(claim)
         self._count += 1
         return self._border()
 
@@ -129,72 +133,94 @@ class ClaimsDriver:
     def _border(self) -> Step:
         self._part = 0
         self._claim = _Claim()
-        subjects = list(self.people())
+        people = self.people()
         end = literal(self._program.completion_delimiter)
-        if not subjects or not self._program.sentences or self._count >= self._program.maximum:
+        if not people or self._count >= self._program.maximum:
             return Step("", f"start: {end}\n")
-        opening = f"{literal('(')} NAME {literal(self._program.tuple_delimiter)}"
-        return Step("", f"start: {opening} | {end}\nNAME: {alternatives(subjects)}\n", watch="record")
+        between = literal(self._program.tuple_delimiter)
+        rules = [
+            f"s{number}: {literal(f'{number} (')} ({alternatives(list(subjects))}) {between}"
+            for number, subjects in people.items()
+        ]
+        begins = " | ".join(f"s{number}" for number in people)
+        return Step("", "\n".join([f"start: {begins} | {end}", *rules]) + "\n", watch="record")
 
-    def _partners(self, subject: str) -> list[str]:
-        return [name for name in (*self._objects, NONE) if name != subject and self._book.open(subject, name)]
+    def people(self) -> dict[int, dict[str, list[str]]]:
+        """For each sentence that something can be claimed by: the subjects, with what can be their object."""
+        found = {}
+        for number, named in enumerate(self._named, 1):
+            subjects = {
+                name: partners
+                for name in self._subjects
+                if name in named and (partners := self._partners(number, name))
+            }
+            if subjects:
+                found[number] = subjects
+        return found
+
+    def _partners(self, sentence: int, subject: str) -> list[str]:
+        named = self._named[sentence - 1]
+        group = self._group.get(subject, -1)
+        others = [
+            name
+            for name in self._objects
+            if name in named and name != subject and (group < 0 or self._group.get(name) != group)
+        ]
+        return [name for name in (*others, NONE) if self._book.open(sentence, subject, name)]
 
     def _about(self) -> Step:
-        rules = f"NAME: {alternatives(self._partners(self._claim.subject))}\nTYPE: {self._type()}\n"
+        partners = self._partners(self._claim.sentence, self._claim.subject)
+        rules = f"NAME: {alternatives(partners)}\nTYPE: {self._type()}\n"
         return self._step("NAME", "TYPE", rules=rules)
 
     def _when(self) -> Step:
-        statuses = [status for status in STATUSES if self._book.free(self._claim, status)]
-        rules = f"STATUS: {alternatives(statuses)}\n"
-        if self._program.periods is None:
+        rules = f"STATUS: {alternatives(self._book.free(self._claim))}\n"
+        if self._program.free_dates:
             return self._step("STATUS", "START", rules=f"{rules}START: {_moment(any_day())}\n")
-        return self._step("STATUS", "TIME", rules=f"{rules}TIME: {alternatives(self.times())}\n")
+        times = alternatives(self.times(self._claim.sentence))
+        return self._step("STATUS", "TIME", rules=f"{rules}TIME: {times}\n")
 
-    def times(self) -> list[str]:
+    def times(self, sentence: int) -> list[str]:
         """What can be written for start and end together, with the delimiter between them."""
-        given = [(_written(start), _written(end)) for start, end in self._program.periods or ()]
+        periods = self._program.sentences[sentence - 1].periods
         between = self._program.tuple_delimiter
-        return list(dict.fromkeys(f"{start}{between}{end}" for start, end in [*given, (NONE, NONE)]))
-
-    def people(self) -> dict[str, list[str]]:
-        """Each subject that something can be claimed of, with what can be its object."""
-        return {name: partners for name in self._subjects if (partners := self._partners(name))}
+        pairs = [(_written(start), _written(end)) for start, end in periods]
+        return list(dict.fromkeys(f"{start}{between}{end}" for start, end in [*pairs, (NONE, NONE)]))
 
     def whole(self) -> str:
         """One grammar for all records and the mark, for who cannot write them part by part.
 
-        It is looser: claims could come twice, and with days of the model's own an end before its start.
+        It is looser: claims could come twice, and with days of the model's own an end before its start. Each
+        quotes one sentence.
         """
         program = self._program
         end, between = literal(program.completion_delimiter), literal(program.tuple_delimiter)
         people = self.people()
-        if not people or not program.sentences:
+        if not people:
             return f"start: {end}\n"
-        who, rules = [], []
-        for place, (subject, partners) in enumerate(people.items()):
-            who.append(f"{literal(subject)} {between} OBJECT{place}")
-            rules.append(f"OBJECT{place}: {alternatives(partners)}")
-        times = f"DAY {between} DAY" if program.periods is None else "TIME"
-        fields = f" {between} ".join(("who", "TYPE", "STATUS", times, "TEXT", "numbers"))
-        rules += [
-            f"who: {' | '.join(who)}",
+        rules = [
             f"TYPE: {self._type()}",
             f"STATUS: {alternatives(STATUSES)}",
-            f"DAY: {_moment(any_day())}"
-            if program.periods is None
-            else f"TIME: {alternatives(self.times())}",
+            f"DAY: {_moment(any_day())}",
             f"TEXT: {self._text()}",
-            self._numbers(list(range(1, program.sentences + 1))),
         ]
-        record = f'record: "(" {fields} {literal(self._closing)}'
-        return "\n".join([f"start: record{{0,{program.maximum}}} {end}", record, *rules])
+        for number, subjects in people.items():
+            who = " | ".join(
+                f"{literal(subject)} {between} ({alternatives(partners)})"
+                for subject, partners in subjects.items()
+            )
+            times = f"DAY {between} DAY" if program.free_dates else f"({alternatives(self.times(number))})"
+            fields = f" {between} ".join((f"w{number}", "TYPE", "STATUS", times, "TEXT", f'"{number}"'))
+            rules += [f"w{number}: {who}", f"s{number}: {literal(f'{number} (')} {fields}"]
+        record = f"record: ({' | '.join(f's{number}' for number in people)}) {literal(self._closing)}"
+        return "\n".join([f"start: record{{0,{program.maximum}}} {end}", record, *rules]) + "\n"
 
     def _type(self) -> str:
         return alternatives(self._program.types) or f"/{self._program.type_pattern}/"
 
     def _says(self) -> Step:
         rules = f"TEXT: {self._text()}\n"
-        if self._program.periods is not None:
+        if not self._program.free_dates:
             return self._step("TEXT", rules=rules)
         start = self._claim.start
         end = any_day() if start == NONE else days_from(start.removesuffix(MIDNIGHT))
@@ -223,30 +249,32 @@ class ClaimsDriver:
         )
 
     def _quotes(self) -> Step:
-        """The quotes, and the record's end."""
-        numbers = self._numbers(self._book.free(self._claim, self._claim.status))
-        lark = f"start: numbers {literal(self._closing)}\n{numbers}"
+        """The claim's sentence, with later ones that speak of its subject, and the record's end."""
+        first = self._claim.sentence
+        later = [
+            number
+            for number, named in enumerate(self._named, 1)
+            if number > first and self._claim.subject in named
+        ]
+        lark = f"start: numbers {literal(self._closing)}\n{self._numbers(first, later)}"
         return Step(CLAIM, lark, joins=True, watch="record")
 
-    def _numbers(self, firsts: list[int]) -> str:
-        """Rules for numbers of sentences in ascending order, of which the first is one of some."""
-        last = self._program.sentences
+    def _numbers(self, first: int, later: list[int]) -> str:
+        """Rules for a number with some of the later ones behind it, in ascending order."""
         rules: list[str] = []
+        ahead = [first, *later]
         for depth in range(1, self._program.max_quotes):
             # Rule qDxN: what can follow the number N, which is one of `depth` numbers so far.
-            for number in range(depth, last):
-                more = (
-                    _number(n, depth + 1, last, self._program.max_quotes) for n in range(number + 1, last + 1)
-                )
-                rules.append(f'q{depth}x{number}: ", " ({" | ".join(more)})')
-        begin = " | ".join(_number(n, 1, last, self._program.max_quotes) for n in firsts)
-        return "\n".join([f"numbers: {begin}", *rules]) + "\n"
+            for place in range(depth - 1, 1 if depth == 1 else len(ahead)):
+                more = [self._one(number, depth + 1, ahead) for number in ahead[place + 1 :]]
+                if more:
+                    rules.append(f'q{depth}x{ahead[place]}: ", " ({" | ".join(more)})')
+        return "\n".join([f"numbers: {self._one(first, 1, ahead)}", *rules]) + "\n"
 
-
-def _number(number: int, depth: int, last: int, most: int) -> str:
-    """A number as the `depth`th of a list, with what may follow it."""
-    goes_on = depth < most and number < last
-    return f'"{number}" q{depth}x{number}?' if goes_on else f'"{number}"'
+    def _one(self, number: int, depth: int, ahead: list[int]) -> str:
+        """A number as the `depth`th of a list, with what may follow it."""
+        goes_on = depth < self._program.max_quotes and number < ahead[-1]
+        return f'"{number}" q{depth}x{number}?' if goes_on else f'"{number}"'
 
 
 def _moment(day: str) -> str:

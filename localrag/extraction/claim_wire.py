@@ -1,8 +1,10 @@
 """The record text of claims: writes it, and reads whatever comes back.
 
-    (SUBJECT<|>OBJECT or NONE<|>TYPE<|>TRUE<|>2022-01-10T00:00:00<|>2022-01-10T00:00:00<|>description<|>1)##
+    1 (SUBJECT<|>OBJECT or NONE<|>TYPE<|>TRUE<|>2022-01-10T00:00:00<|>2022-01-10T00:00:00<|>description<|>1)##
 
-Quotes are numbers of sentences. Reading never fails: every record is returned or rejected with a reason.
+Quotes are numbers of sentences; the first stands before the record too, since a model that has chosen the
+sentence claims what it says. Reading never fails: every record is returned or rejected with a reason, and the
+number before it may be missing.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ CLAIM = "claim"
 _FIELDS = 8
 _MAX_REJECT = 500
 _NUMBER = re.compile(r"\d+", re.ASCII)
+_NUMBERED = re.compile(r"^\d+ ?\(", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T[\d:.]+Z?)?", re.ASCII)
 
 
@@ -89,7 +92,7 @@ def format_claims(
         fields = (claim.subject, object_, claim.type, claim.status, *days, claim.description, quotes)
         if not all(map(writable, fields)):
             raise ValueError(f"{claim!r} cannot stand in a record")
-        lines.append(f"({delimiters.fields.join(fields)}){delimiters.records}\n")
+        lines.append(f"{claim.quotes[0]} ({delimiters.fields.join(fields)}){delimiters.records}\n")
     return "".join(lines) + (delimiters.completion if complete else "")
 
 
@@ -104,7 +107,7 @@ def parse_claims(text: str, delimiters: Delimiters = USUAL) -> ClaimRecords:
     swapped = 0
     pieces = body.split(delimiters.records)
     for place, piece in enumerate(pieces):
-        written = piece.strip()
+        written = _NUMBERED.sub("(", piece.strip())
         if not written:
             continue
         if place == len(pieces) - 1 and not mark and not _is_closed(written):

@@ -1,7 +1,7 @@
 """One chunk's claims: what the model is asked, and what its answer means.
 
-Claims are about entities that were read in the chunk, quote its sentences by their numbers, and, unless the
-settings leave the days to the model, were at a time that the chunk names. All that is in the grammar; an
+A claim rests on a sentence that speaks of its subject, which it quotes by its number, and, unless the
+settings leave the days to the model, was at a time that the sentence names. All that is in the grammar; an
 engine that writes without one has the rest rejected here.
 """
 
@@ -13,21 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from localrag.documents.sentences import split
-from localrag.engine.claim_program import MAX_SENTENCES, ClaimRecords
+from localrag.engine.claim_program import RESERVED, ClaimRecords, ClaimSentence
 from localrag.engine.names import capitals
 from localrag.engine.steps import inside_set
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.errors import SettingsError
+from localrag.extraction.claim_sentences import SpokenSentence, numbered_sentences, spoken_sentences
 from localrag.extraction.claim_wire import CLAIM, ClaimRecord, parse_claims
-from localrag.extraction.dates import Period, find_periods
+from localrag.extraction.claim_words import as_written, impossible_days
 from localrag.extraction.delimiters import Delimiters
 from localrag.extraction.languages import PROMPT_LANGUAGES, language_name, prompt_language
 from localrag.extraction.spans import FORBIDDEN, clean, one_line, writable
 from localrag.graph.names import fold
 from localrag.prompts import Prompt, load
 from localrag.sections import ClaimSettings, ExtractionSettings
-from localrag.store.report_rows import ClaimName, NewClaim, Span
+from localrag.store.report_rows import ClaimName, NewClaim
 from localrag.store.rows import ChunkRow, Reject
 
 TASK = "claims"
@@ -35,7 +35,6 @@ TASK = "claims"
 
 _FAMILY = "graphrag"
 _MAX_TYPE = 40
-_MAX_PERIODS = 40
 _MAX_QUOTES = 3
 _HAN_TYPE = "[一-龥]{2,8}"
 _HAN_EXCLUDED = r"<>|#()\x00-\x1f\x7f-\x9f"
@@ -144,48 +143,48 @@ class ClaimReader:
         """
         records = parse_claims(generation.text, self._delimiters)
         rejects = list(records.rejects)
-        spans = numbered_sentences(chunk.text)
-        named = find_periods(chunk.text)
+        sentences = spoken_sentences(chunk.text, chunk.language, names)
         undated = 0
         about = _by_shown(self.subjects(names))
         concerned = _by_shown(names)
         claims: list[NewClaim] = []
         for record in records.claims:
-            made = self._claim(record, about, concerned, spans)
+            made = self._claim(record, about, concerned, sentences, chunk.text)
             if isinstance(made, str):
                 rejects.append(_rejected(record, made))
                 continue
-            if (made.start_date or made.end_date) and not self._is_supported(made, named):
-                made = replace(made, start_date="", end_date="")
-                undated += 1
+            dated, made = made, self._supported(made, sentences)
+            undated += dated != made
             before = next((known for known in claims if _is_same(known, made)), None)
             if before is None:
                 claims.append(made)
                 continue
             rejects.append(_rejected(record, "this claim was written before"))
-            claims[claims.index(before)] = _joined(before, made)
+            # Joined claims do not keep all of their quotes, and no date without the words that name it.
+            claims[claims.index(before)] = self._supported(_joined(before, made), sentences)
         return ClaimReading(tuple(claims), tuple(rejects), records.swapped, undated)
 
-    def _is_supported(self, claim: NewClaim, named: Sequence[Period]) -> bool:
-        """Whether a sentence that the claim quotes names its time.
+    def _supported(self, claim: NewClaim, sentences: Sequence[SpokenSentence]) -> NewClaim:
+        """The claim, without its date if no sentence that it quotes names that.
 
         Small models take a time of the passage for claims that are near it: where no quoted sentence named
         the time, it was mostly wrong. With `free` dates every time is the model's own, and is left to it.
         """
-        if self._settings.dates == "free":
-            return True
-        return any(
-            (period.start, period.end) == (claim.start_date, claim.end_date)
-            and any(start <= period.at[0] and period.at[1] <= end for start, end in claim.quotes)
-            for period in named
-        )
+        when = (claim.start_date, claim.end_date)
+        if when == ("", "") or self._settings.dates == "free":
+            return claim
+        quoted = (sentence for sentence in sentences if sentence.span in claim.quotes)
+        if any((period.start, period.end) == when for sentence in quoted for period in sentence.periods):
+            return claim
+        return replace(claim, start_date="", end_date="")
 
     def _claim(
         self,
         record: ClaimRecord,
         about: dict[str, ClaimName],
         concerned: dict[str, ClaimName],
-        spans: Sequence[Span],
+        sentences: Sequence[SpokenSentence],
+        text: str,
     ) -> NewClaim | str:
         """The claim to store; else why it cannot be."""
         subject = about.get(capitals(record.subject))
@@ -194,18 +193,27 @@ class ClaimReader:
             return "its subject is none of the entities that claims are about"
         if record.object and object_ is None:
             return "its object is not an entity of the passage"
-        if object_ is not None and object_.key == subject.key:
+        if object_ is not None and subject.entity_key == object_.entity_key:
             return "it is about one entity twice"
         if self._types and capitals(record.type) not in self._types:
             return "its type is not in the list"
-        if not all(1 <= number <= len(spans) for number in record.quotes):
+        if capitals(record.type) in RESERVED:
+            return "its type is none"
+        if capitals(record.description) in RESERVED:
+            return "it says nothing"
+        if not all(1 <= number <= len(sentences) for number in record.quotes):
             return "it quotes a sentence that the passage does not have"
+        quoted = [sentences[number - 1] for number in sorted(record.quotes[:_MAX_QUOTES])]
+        if not any(subject.key in sentence.speaks_of for sentence in quoted):
+            return "no sentence that it quotes speaks of its subject"
+        if impossible_days(record.description, " ".join(text[slice(*sentence.span)] for sentence in quoted)):
+            return "it names a day that the calendar does not have"
         return NewClaim(
             subject_key=subject.key,
             type=capitals(record.type),
             status=record.status,
-            description=record.description,
-            quotes=tuple(spans[number - 1] for number in sorted(record.quotes)),
+            description=as_written(record.description, text),
+            quotes=tuple(sentence.span for sentence in quoted),
             object_key=object_.key if object_ is not None else "",
             start_date=record.start,
             end_date=record.end,
@@ -214,13 +222,15 @@ class ClaimReader:
     def _program(self, chunk: ChunkRow, code: str, names: Sequence[ClaimName]) -> ClaimRecords:
         # A Chinese character says as much as two or three letters.
         bound = max(self._settings.max_description // (2 if code == "zh" else 1), 1)
-        periods = [(period.start, period.end) for period in find_periods(chunk.text)]
+        shown = _by_shown(names)
+        sentences = spoken_sentences(chunk.text, chunk.language, names)
         program = ClaimRecords(
             subjects=tuple(_by_shown(self.subjects(names))),
-            objects=tuple(_by_shown(names)),
-            sentences=len(numbered_sentences(chunk.text)),
+            objects=tuple(shown),
+            sentences=tuple(_offered(sentence, shown) for sentence in sentences),
+            alike=_alike(shown),
             types=self._types,
-            periods=tuple(dict.fromkeys(periods))[:_MAX_PERIODS] if self._settings.dates == "text" else None,
+            free_dates=self._settings.dates == "free",
             description_chars=bound,
             maximum=self._settings.max_claims,
             max_quotes=_MAX_QUOTES,
@@ -255,16 +265,6 @@ class ClaimReader:
         return inputs
 
 
-def numbered_sentences(text: str) -> list[Span]:
-    """The sentences of a chunk that can be quoted; where they are too many, neighbours count as one."""
-    spans = split(text)
-    group = -(-len(spans) // MAX_SENTENCES) if spans else 1
-    return [
-        (spans[place][0], spans[min(place + group, len(spans)) - 1][1])
-        for place in range(0, len(spans), group)
-    ]
-
-
 def _by_shown(names: Sequence[ClaimName]) -> dict[str, ClaimName]:
     """Names as records show them; of several that look the same the first."""
     shown: dict[str, ClaimName] = {}
@@ -273,6 +273,21 @@ def _by_shown(names: Sequence[ClaimName]) -> dict[str, ClaimName]:
         if writable(text):
             shown.setdefault(text, name)
     return shown
+
+
+def _offered(sentence: SpokenSentence, shown: dict[str, ClaimName]) -> ClaimSentence:
+    """What a claim that rests on a sentence can say."""
+    periods = dict.fromkeys((period.start, period.end) for period in sentence.periods)
+    names = tuple(text for text, name in shown.items() if name.key in sentence.speaks_of)
+    return ClaimSentence(names, tuple(periods))
+
+
+def _alike(shown: dict[str, ClaimName]) -> tuple[tuple[str, ...], ...]:
+    """The names of entities that have several."""
+    groups: dict[str, list[str]] = {}
+    for text, name in shown.items():
+        groups.setdefault(name.entity_key, []).append(text)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
 def _claim_types(given: Sequence[str], delimiters: Delimiters) -> tuple[str, ...]:
@@ -284,6 +299,11 @@ def _claim_types(given: Sequence[str], delimiters: Delimiters) -> tuple[str, ...
             raise SettingsError(
                 f"The claim type {text!r} cannot be used.",
                 f"Write one line of at most {_MAX_TYPE} characters without < > | # and single parentheses.",
+            )
+        if shown in RESERVED:
+            raise SettingsError(
+                f"The claim type {text!r} cannot be used.",
+                "It says whether a claim is so, not what it claims.",
             )
         found[shown] = None
     return tuple(found)
@@ -298,8 +318,9 @@ def _is_same(left: NewClaim, right: NewClaim) -> bool:
 
 
 def _joined(first: NewClaim, again: NewClaim) -> NewClaim:
-    """A claim with the quotes, and if it has none the time, of one that says the same."""
-    quotes = tuple(sorted({*first.quotes, *again.quotes})[:_MAX_QUOTES])
+    """A claim with more quotes, and if it has none the time, of one that says the same."""
+    more = [quote for quote in again.quotes if quote not in first.quotes]
+    quotes = tuple(sorted([*first.quotes, *more][:_MAX_QUOTES]))
     if first.start_date or first.end_date:
         return replace(first, quotes=quotes)
     return replace(first, quotes=quotes, start_date=again.start_date, end_date=again.end_date)

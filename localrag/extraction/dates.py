@@ -59,6 +59,7 @@ _DECADES = {
         ["twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"], 2
     )
 }
+_LEAP_YEAR = 2000
 _HAN_DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "○": 0}
 
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})\b\.?"
@@ -119,19 +120,36 @@ _Reader = Callable[[re.Match[str], int], _Found | None]
 
 def find_periods(text: str) -> list[Period]:
     """All times that the text names, in its order. Where several forms overlap, the fullest counts."""
+    found = []
+    year = 0
+    for reader, match in _matches(text):
+        read = _read(reader, match, year)
+        if read is not None:
+            year = read.year
+            found.append(_bounded(read, text, match.start(), match.end()))
+    return found
+
+
+def no_days(text: str) -> list[str]:
+    """Words of the text that name a day which the calendar does not have, such as 1999-02-31."""
+    found = []
+    for reader, match in _matches(text):
+        try:
+            # Without a year, any day that a leap year has is one.
+            reader(match, _LEAP_YEAR)
+        except ValueError:
+            found.append(match[0])
+    return found
+
+
+def _matches(text: str) -> list[tuple[_Reader, re.Match[str]]]:
+    """What the forms find, in the order of the text."""
     taken: list[tuple[int, int, _Reader, re.Match[str]]] = []
     for pattern, reader in _FORMS:
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end, *_ in taken):
                 taken.append((match.start(), match.end(), reader, match))
-    found = []
-    year = 0
-    for start, end, reader, match in sorted(taken, key=lambda item: item[0]):
-        read = _read(reader, match, year)
-        if read is not None:
-            year = read.year
-            found.append(_bounded(read, text, start, end))
-    return found
+    return [(reader, match) for _, _, reader, match in sorted(taken, key=lambda item: item[0])]
 
 
 def parse_period(text: str) -> Period | None:

@@ -13,6 +13,7 @@ from localrag.engine.types import Generation, GenerationRequest, LanguageModel, 
 from localrag.engines import generation_row, instructions
 from localrag.errors import LocalragError
 from localrag.extraction.claims import ClaimReader, ClaimReading
+from localrag.indexing import failures
 from localrag.indexing.budget import Budget, Meter
 from localrag.indexing.claim_events import ClaimsFailed, ClaimsRead
 from localrag.indexing.events import Progress
@@ -124,6 +125,8 @@ class ClaimStage:
             for index, event in events:
                 if isinstance(event, ProgressEvent):
                     last = event
+                    if event.phase != "idle":
+                        self._meter.work()
                     pace.rates(event.prefill_rate, event.decode_rate)
                 elif isinstance(event, Generation) and event.finish != "cancelled":
                     self._meter.spend(event)
@@ -137,14 +140,7 @@ class ClaimStage:
                 if self._meter.overdue():
                     self._meter.drop()
                     return
-                yield Progress(
-                    read=pace.done,
-                    total=pace.total,
-                    prefill_rate=last.prefill_rate,
-                    decode_rate=last.decode_rate,
-                    chunks_per_minute=pace.per_minute,
-                    seconds_left=pace.seconds_left,
-                )
+                yield pace.progress(last)
 
     def _finished(
         self,
@@ -199,17 +195,16 @@ class ClaimStage:
 
     def _failed(self, row: ChunkRow, request: GenerationRequest, generation: Generation) -> ClaimsFailed:
         """A call without a result. One over which the engine died is noted as read, so that it comes last."""
-        reason = generation.error or "The engine gave no reason."
+        reason = failures.reason_of(generation)
         if not generation.deaths:
             return self._failure(row, reason)
-        reason = f"It made the engine fail {generation.deaths} times and is left out. {reason}"
         reading = ClaimReading((), (Reject("generation", "", reason),))
         for _ in self._stored(row, reading, self._call(request, generation), instructions(request)):
             pass
         return self._failure(row, reason, left_out=True)
 
     def _unforeseen(self, row: ChunkRow, error: Exception) -> ClaimsFailed:
-        return self._failure(row, f"An error that nobody foresaw: {type(error).__name__}: {error}")
+        return self._failure(row, failures.unforeseen(error))
 
     def _failure(self, row: ChunkRow, reason: str, *, left_out: bool = False) -> ClaimsFailed:
         path = self._path(row.document_id)

@@ -121,12 +121,20 @@ class ClaimSearch:
         if query.until:
             conditions.append("c.start_date <= ?")
             parameters.append(clean(query.until))
-        return self._placed(
+        return self.placed(
             self._session.column(
                 f"SELECT c.id FROM claims c WHERE {' AND '.join(conditions)} {_BY_TIME} LIMIT ?",
                 [*parameters, max(limit, 0)],
             )
         )
+
+    def types(self) -> list[str]:
+        """The types of claims, the most frequent first."""
+        return self._session.column("SELECT type FROM claims GROUP BY type ORDER BY count(*) DESC, type")
+
+    def entity_types(self) -> list[str]:
+        """The types of entities, by name."""
+        return self._session.column("SELECT DISTINCT type FROM entities ORDER BY type")
 
     def contradictions(self, entity_id: int | None = None, limit: int = 100) -> list[Contradiction]:
         """Pairs of claims of one type about the same entities with another status or other days.
@@ -135,7 +143,7 @@ class ClaimSearch:
         narrows them to one entity.
         """
         rows = self._session.rows(_CONTRADICTIONS, [_LAST_DAY, entity_id, max(limit, 0)])
-        placed = {item.claim.id: item for item in self._placed({claim for row in rows for claim in row[:2]})}
+        placed = {item.claim.id: item for item in self.placed({claim for row in rows for claim in row[:2]})}
         found = []
         for first, second, status, apart in rows:
             kinds: tuple[tuple[Difference, object], ...] = (("status", status), ("dates", apart))
@@ -193,8 +201,8 @@ class ClaimSearch:
     def _counts(self, sql: str, parameters: Sequence[Any]) -> list[ClaimCount]:
         return [ClaimCount(*row) for row in self._session.rows(sql, parameters)]
 
-    def _placed(self, ids: Iterable[int]) -> list[PlacedClaim]:
-        """The claims in the order of `ids` with their places."""
+    def placed(self, ids: Iterable[int]) -> list[PlacedClaim]:
+        """The claims in the order of `ids` with their places; those that are gone are left out."""
         wanted = list(ids)
         claims = {claim.id: claim for claim in self._claims.many(wanted)}
         begins: dict[int, int] = {}

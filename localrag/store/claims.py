@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import get_args
 
 from localrag.errors import UsageError
 from localrag.store.journal import insert_generation, insert_rejects
 from localrag.store.origins import drop_calls, forget_readings, outdate
-from localrag.store.report_rows import ClaimRow, NewClaim
+from localrag.store.report_rows import ClaimRow, ClaimStatus, NewClaim
 from localrag.store.rows import GenerationRow, Reject
 from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean
 
 _ID_IN = "IN (SELECT value FROM json_each(?))"
-_STATUSES = ("TRUE", "FALSE", "SUSPECTED")
+_STATUSES = get_args(ClaimStatus)
 _WIDE = {4: "-01-01", 7: "-01"}
 _YEAR_FIRST = re.compile(r"\d{4}(-\d\d(-\d\d(T.+)?)?)?")
 

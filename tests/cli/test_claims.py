@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from localrag.engine.scripted import ScriptedModel
+from localrag.runlock import only_run
 from localrag.store.database import Store
 from localrag.store.report_rows import NewClaim
 from localrag.store.rows import GenerationRow
@@ -44,8 +45,64 @@ def test_claims_are_listed_by_time_with_their_place(run: Run, claimed: Path) -> 
     assert "These are the first 1;" in run("claims", "list", "--limit", "1").stderr
 
 
+def test_a_list_shows_the_first_quote_and_show_has_all(run: Run, claimed: Path) -> None:
+    lines = run("claims", "list").stdout.splitlines()
+    place = next(number for number, line in enumerate(lines) if "2016" in line)
+    assert lines[place + 1 : place + 3] == [
+        "    It is so.",
+        "    “Karin Voss left Norvell Shipping in 2016.”",
+    ]
+    rows = json_of(run("claims", "timeline", "karin voss", "--json"))["claims"]
+    told = run("claims", "show", str(rows[0]["id"])).stdout
+    for fact in ("About", "Status", "Karin Voss left Norvell Shipping in 2016.", "b.txt, passage 1"):
+        assert fact in told
+    assert json_of(run("claims", "show", str(rows[0]["id"]), "--json")) == rows[0]
+    assert "There is no claim 99" in run("claims", "show", "99", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "hint"),
+    [
+        (["extract", "--entities", "Karin Vos"], "no entity “Karin Vos”, and no type", "Karin Voss"),
+        (["extract", "--entities", " , "], "names no entity", "Leave --entities out"),
+        (["extract", "--entities", ""], "names no entity", "Leave --entities out"),
+        (["extract", "--folder", "nope"], "No text lies in the folder", "localrag status"),
+        (["extract", "--folder", ""], "is no folder", "Leave --folder out"),
+        (["extract", "--tag", "nope"], "No document has the tag", "localrag tag"),
+        (["list", "--entity", ""], "There is no entity", "localrag entities list"),
+        (["contradictions", "--entity", ""], "There is no entity", "localrag entities list"),
+        (["list", "--from", "2020", "--to", "1990"], "'1990' ends before '2020' begins", "Exchange"),
+        (["list", "--to", ""], "'' is no time", "for example"),
+        (["list", "--type", ""], "no type of claims", "Leave --type out"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    run: Run, claimed: Path, words: list[str], sentence: str, hint: str
+) -> None:
+    before = json_of(run("claims", "sets", "--json"))
+    said = run("claims", *words, code=2).stderr
+    assert sentence in said
+    assert hint in said
+    assert json_of(run("claims", "sets", "--json")) == before
+
+
+def test_while_another_program_indexes_claims_say_busy_before_nothing_read(
+    run: Run, scripted: Scripted, folder: Path
+) -> None:
+    run("init", "n")
+    with only_run(folder / "n.localrag"):
+        assert "by another program" in run("claims", "extract", code=4).stderr
+    assert "Next: localrag index" in run("claims", "extract", code=3).stderr
+
+
 def test_no_text_reaches_the_terminal_as_it_is(run: Run, claimed: Path) -> None:
-    for words in (["list"], ["list", "--json"], ["contradictions"]):
+    for words in (
+        ["list"],
+        ["list", "--json"],
+        ["contradictions"],
+        ["show", "1"],
+        ["timeline", "karin voss"],
+    ):
         assert "\x1b" not in run("claims", *words).stdout
 
 
@@ -84,7 +141,9 @@ def test_documents_and_entities_by_claims(run: Run, claimed: Path) -> None:
     rows = json_of(run("claims", "documents", "--status", "SUSPECTED", "--json"))["documents"]
     assert all(row["claims"] for row in rows)
     assert "Norvell Shipping" in run("claims", "entities", "--status", "TRUE").stdout
-    assert "There are no such claims" in run("claims", "documents", "--type", "none").stderr
+    said = run("claims", "documents", "--type", "none").stderr
+    assert "No claim has the type “none”; there are CLAIM." in said
+    assert "No claim is like that." in run("claims", "list", "--from", "1066", "--to", "1067").stderr
     assert "no status" in run("claims", "entities", "--status", "maybe", code=2).stderr
 
 
@@ -95,7 +154,7 @@ def test_other_options_make_another_set(run: Run, claimed: Path) -> None:
             "claims",
             "extract",
             "--entities",
-            "Karin Voss, planet",
+            "Karin Voss, Norvell Shipping",
             "--about",
             "fines",
             "--type",
@@ -106,7 +165,7 @@ def test_other_options_make_another_set(run: Run, claimed: Path) -> None:
     assert report["claims"] > 0
     assert report["failures"] == []
     (_, second) = json_of(run("claims", "sets", "--json"))["sets"]
-    assert (second["entities"], second["types"]) == (["Karin Voss", "planet"], ["FINE"])
+    assert (second["entities"], second["types"]) == (["Karin Voss", "Norvell Shipping"], ["FINE"])
     assert "fines" in run("claims", "sets").stdout
     assert json_of(run("claims", "drop", "2", "--json")) == {"claims": report["claims"]}
     assert "There is no set 2" in run("claims", "drop", "2", code=2).stderr
@@ -125,7 +184,7 @@ def test_without_anything_read_it_says_what_to_do(run: Run, scripted: Scripted) 
     run("init", "n")
     said = run("claims", "extract", code=3).stderr
     assert "localrag index" in said
-    assert "There are no such claims" in run("claims", "list").stderr
+    assert "There are no claims yet" in run("claims", "list").stderr
     assert json_of(run("claims", "list", "--json")) == {"claims": []}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import date
 from itertools import pairwise
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from localrag.engine.claim_program import NONE, STATUSES, ClaimRecords
+from localrag.engine.claim_program import NONE, OWN_TYPE, RESERVED, STATUSES, ClaimRecords, ClaimSentence
 from localrag.engine.client import WorkerModel
 from localrag.engine.constraints import driver_for
 from localrag.engine.gbnf import to_gbnf
@@ -25,22 +27,58 @@ from tests.extraction.support import thrown
 
 NAMES = ("ADA HOLM", "BRUNO (JR)", "KELL", "C++ GUILD")
 PERIODS = (("2018-03-01", "2018-03-31"), ("2020-01-01", ""), ("", "1999-12-31"))
-TEXT = ClaimRecords(NAMES[:3], NAMES, 6, periods=PERIODS, description_chars=12, maximum=4)
-FREE = ClaimRecords(NAMES[:2], NAMES, 4, types=("FRAUD", "A/B"), description_chars=12, maximum=4)
-SMALL = ClaimRecords(("ADA",), ("ADA",), 1, types=("T",), periods=(), description_chars=4, maximum=9)
+
+
+def told(
+    count: int, *names: str, periods: tuple[tuple[str, str], ...] = PERIODS
+) -> tuple[ClaimSentence, ...]:
+    """So many sentences that all speak of the same, each naming one time more than the one before."""
+    return tuple(ClaimSentence(names, periods[:number]) for number in range(count))
+
+
+TEXT = ClaimRecords(NAMES[:3], NAMES, told(6, *NAMES), description_chars=12, maximum=4)
+FREE = ClaimRecords(
+    NAMES[:2],
+    NAMES,
+    told(4, *NAMES),
+    types=("FRAUD", "A/B"),
+    free_dates=True,
+    description_chars=12,
+    maximum=4,
+)
+SMALL = ClaimRecords(("ADA",), ("ADA",), told(1, "ADA"), types=("T",), description_chars=4, maximum=9)
 CHINESE = ClaimRecords(
     ("张三", "李四"),
     ("张三", "李四"),
-    3,
+    told(3, "张三", "李四"),
     type_pattern="[一-龥]{2,8}",
     description_pattern=r"[^ 。！？<>|#()\x00-\x1f]{1,20}。?",
-    periods=PERIODS,
 )
 STRANGE = ClaimRecords(
-    ("ADA", "B~C"), ("ADA", "KELL"), 3, periods=PERIODS, description_chars=20,
+    ("ADA", "B~C"), ("ADA", "KELL"), told(3, "ADA", "KELL", "B~C"), description_chars=20,
     tuple_delimiter="~~", record_delimiter="^^", completion_delimiter="@@END",
 )  # fmt: skip
-PROGRAMS = {"text": TEXT, "free": FREE, "small": SMALL, "chinese": CHINESE, "strange": STRANGE}
+APART = ClaimRecords(
+    NAMES[:3],
+    NAMES,
+    (
+        ClaimSentence(("ADA HOLM", "BRUNO (JR)"), PERIODS[:1]),
+        ClaimSentence(()),
+        ClaimSentence(("C++ GUILD",), PERIODS[1:]),
+        ClaimSentence(("BRUNO (JR)", "KELL"), PERIODS[2:]),
+        ClaimSentence(("ADA HOLM", "C++ GUILD")),
+    ),
+    alike=(("BRUNO (JR)", "KELL"),),
+    description_chars=8,
+)
+PROGRAMS = {
+    "text": TEXT,
+    "free": FREE,
+    "small": SMALL,
+    "chinese": CHINESE,
+    "strange": STRANGE,
+    "apart": APART,
+}
 
 
 def check_claims(program: ClaimRecords, result: Generation) -> int:
@@ -49,26 +87,32 @@ def check_claims(program: ClaimRecords, result: Generation) -> int:
     claims = [segment.text for segment in result.segments if segment.name == "claim"]
     assert len(claims) <= program.maximum
     for text in claims:
-        assert text.startswith("(")
         assert text.endswith(f"){program.record_delimiter}\n")
-        fields = text[1 : -len(program.record_delimiter) - 2].split(program.tuple_delimiter)
+        number, _, record = text.partition(" (")
+        sentence = program.sentences[int(number) - 1]
+        fields = record[: -len(program.record_delimiter) - 2].split(program.tuple_delimiter)
         subject, object_, type_, status, start, end, description, quotes = fields
         assert subject in program.subjects
         assert object_ in (*program.objects, NONE)
         assert object_ != subject
-        assert type_ in program.types or (not program.types and type_ == type_.upper())
+        assert not any({subject, object_} <= set(group) for group in program.alike)
+        assert {subject, object_} - {NONE} <= set(sentence.names)
+        assert type_ in program.types or (not program.types and re.fullmatch(program.type_pattern, type_))
+        assert type_ not in RESERVED
         assert status in STATUSES
         days = [
             None if day == NONE else date.fromisoformat(day.removesuffix("T00:00:00")) for day in (start, end)
         ]
-        if program.periods is not None:
+        if not program.free_dates:
             named = tuple(day.isoformat() if day else "" for day in days)
-            assert named in (*program.periods, ("", ""))
+            assert named in (*sentence.periods, ("", ""))
         if days[0] and days[1]:
             assert days[0] <= days[1]
         assert 1 <= len(description.strip()) <= len(description) <= 70 * program.description_chars
         numbers = [int(number) for number in quotes.split(", ")]
-        assert all(left < right for left, right in pairwise([0, *numbers, program.sentences + 1]))
+        assert numbers[0] == int(number)
+        assert all(left < right for left, right in pairwise([*numbers, len(program.sentences) + 1]))
+        assert all(subject in program.sentences[number - 1].names for number in numbers)
         assert len(numbers) <= program.max_quotes
         same = (subject, object_, type_, status, numbers[0])
         assert same not in seen
@@ -96,7 +140,9 @@ def test_who_knows_nothing_but_the_grammar_writes_claims(name: str) -> None:
 @example(["\x7f"], 1, 0)
 @settings(max_examples=examples(30), deadline=None)
 def test_any_names_and_any_number_of_sentences(names: list[str], sentences: int, seed: int) -> None:
-    program = ClaimRecords(tuple(names), tuple(names), sentences, periods=(), description_chars=5, maximum=2)
+    program = ClaimRecords(
+        tuple(names), tuple(names), told(sentences, *names), description_chars=5, maximum=2
+    )
     result = thrown(program, seed, 12)
     assert check_claims(program, result) == 0 or sentences
 
@@ -104,7 +150,7 @@ def test_any_names_and_any_number_of_sentences(names: list[str], sentences: int,
 def test_no_claim_is_written_twice_even_where_little_can_be_said() -> None:
     # One subject, no object, one type, one sentence: the three statuses are all that there is.
     most = 0
-    for seed in range(12):
+    for seed in range(40):
         result = thrown(SMALL, seed, 60)
         most = max(most, check_claims(SMALL, result))
     assert most == len(STATUSES)
@@ -144,11 +190,11 @@ def test_claims_of_a_server(kind: str, name: str) -> None:
 
 
 def test_what_a_server_writes_twice_or_wrongly_is_left_out() -> None:
-    good = "(ADA HOLM<|>NONE<|>FRAUD<|>TRUE<|>NONE<|>NONE<|>She did.<|>1)##\n"
-    turned = "(ADA HOLM<|>NONE<|>FRAUD<|>FALSE<|>2020-01-02T00:00:00<|>2019-01-02T00:00:00<|>No.<|>2)##\n"
+    good = "1 (ADA HOLM<|>NONE<|>FRAUD<|>TRUE<|>NONE<|>NONE<|>She did.<|>1)##\n"
+    turned = "2 (ADA HOLM<|>NONE<|>FRAUD<|>FALSE<|>2020-01-02T00:00:00<|>2019-01-02T00:00:00<|>No.<|>2)##\n"
     bad = good.replace("ADA HOLM", "NOBODY")
     written = Written(FREE)
-    take_claims(FREE, written, split_claims(FREE, good + bad + good + turned + "(ADA HOLM<|>NO"))
+    take_claims(FREE, written, split_claims(FREE, good + bad + good + turned + "3 (ADA HOLM<|>NO"))
     assert [segment.text for segment in written.segments] == [
         good,
         turned.replace("2020-01-02T00:00:00<|>2019-01-02", "2019-01-02T00:00:00<|>2020-01-02"),
@@ -167,18 +213,63 @@ def test_a_program_survives_its_way_to_the_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"sentences": 41}, {"max_quotes": 0}, {"tuple_delimiter": ""}, {"record_delimiter": "a)"}]
+    "changes",
+    [{"sentences": told(41, "A")}, {"max_quotes": 0}, {"tuple_delimiter": ""}, {"record_delimiter": "a)"}],
 )
 def test_a_program_without_sense_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ConstraintError):
-        driver_for(ClaimRecords(**{"subjects": ("A",), "objects": (), "sentences": 2, **changes}))  # type: ignore[arg-type]
+        driver_for(ClaimRecords(**{"subjects": ("A",), "objects": (), "sentences": told(2, "A"), **changes}))  # type: ignore[arg-type]
 
 
 def test_the_grammar_of_many_sentences_stays_small() -> None:
-    driver = driver_for(ClaimRecords(("A",), (), 40))
+    names = tuple(f"NAME {number}" for number in range(12))
+    driver = driver_for(ClaimRecords(names, names, told(40, *names)))
     step = driver.first()
-    for text in ("(A<|>", "NONE<|>FINE<|>", "TRUE<|>NONE<|>", "NONE<|>Said.<|>"):
+    assert len(step.lark) < 12_000
+    for text in ("1 (NAME 3<|>", "NONE<|>FINE<|>", "TRUE<|>NONE<|>NONE<|>", "Said.<|>"):
         following = driver.following(text)
         assert following is not None
         step = following
     assert len(to_gbnf(step.lark)) < 60_000
+
+
+@pytest.mark.parametrize("word", [*RESERVED, "NONEUNKNOWN", "FALSE ALARM", "T", "-A", "A" * 17, "true"])
+def test_a_word_of_another_field_is_no_type(word: str) -> None:
+    assert not re.fullmatch(OWN_TYPE, word)
+
+
+@given(st.from_regex("[A-Z][A-Z-]{1,15}( [A-Z][A-Z-]{0,15}){0,2}", fullmatch=True))
+@example("TRU")
+@example("TRUTH")
+@example("FALSE ALARM")
+@example("NON")
+@example("ALARM NONE")
+@settings(max_examples=examples(200), deadline=None)
+def test_every_other_word_is_one(text: str) -> None:
+    assert bool(re.fullmatch(OWN_TYPE, text)) == (not text.startswith(RESERVED))
+
+
+def test_a_claim_rests_on_a_sentence_that_speaks_of_its_subject_at_its_time() -> None:
+    about: dict[int, set[str]] = {}
+    for seed in range(40):
+        for segment in thrown(APART, seed, 60).segments:
+            if segment.name == "claim":
+                number, _, record = segment.text.partition(" (")
+                about.setdefault(int(number), set()).add(record.partition("<|>")[0])
+    assert about[1] == {"ADA HOLM", "BRUNO (JR)"}
+    assert 2 not in about
+    assert 3 not in about
+    assert about[4] == {"BRUNO (JR)", "KELL"}
+    assert about[5] == {"ADA HOLM"}
+
+
+def test_json_keeps_of_a_claim_what_its_sentence_says() -> None:
+    claim = {
+        "sentence": 5, "subject": "ADA HOLM", "object": "BRUNO (JR)", "type": "FRAUD", "status": "TRUE",
+        "time": "2020-01-01T00:00:00<|>NONE", "description": "She did.",
+    }  # fmt: skip
+    lines = claims_lines(APART, json.dumps({"claims": [claim]}))
+    assert lines == ["5 (ADA HOLM<|>NONE<|>FRAUD<|>TRUE<|>NONE<|>NONE<|>She did.<|>5)##\n"]
+    claim["sentence"] = 9
+    with pytest.raises(ConstraintError, match="no claims"):
+        claims_lines(APART, json.dumps({"claims": [claim]}))

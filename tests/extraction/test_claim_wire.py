@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from localrag.engine.claim_program import STATUSES
 from localrag.extraction.claim_wire import ClaimRecord, format_claims, parse_claims
 from localrag.extraction.delimiters import USUAL, Delimiters
+from localrag.store.report_rows import ClaimStatus
 from tests.examples import examples
 
 FINE = (
@@ -100,6 +104,18 @@ def test_times_in_words_are_normalised() -> None:
     words = FINE.replace("2014-06-01T00:00:00", "in 2015").replace("2014-06-30T00:00:00", "March 2016")
     (claim,) = parse_claims(words).claims
     assert (claim.start, claim.end) == ("2015-01-01", "2016-03-31")
+
+
+def test_a_record_may_stand_behind_the_number_of_its_sentence() -> None:
+    (claim,) = parse_claims(FINE).claims
+    text = format_claims([claim])
+    assert text.startswith("1 (NORVELL<|>")
+    assert parse_claims(text).claims == (claim,)
+    assert not parse_claims(text).rejects
+
+
+def test_there_is_one_list_of_statuses() -> None:
+    assert get_args(ClaimStatus) == STATUSES
 
 
 def test_a_field_that_cannot_be_written_is_refused() -> None:

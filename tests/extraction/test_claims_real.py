@@ -6,8 +6,9 @@ import pytest
 
 from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
-from localrag.engine.types import EngineOptions, Generation
-from localrag.extraction.claims import numbered_sentences
+from localrag.engine.options import EngineOptions
+from localrag.engine.types import Generation
+from localrag.extraction.claim_sentences import numbered_sentences
 from tests.extraction.support import chunk
 from tests.extraction.test_claims import HAN, HAN_NAMES, NAMES, TEXT, reader
 
@@ -35,12 +36,20 @@ def test_a_small_model_reads_claims() -> None:
         assert result.finish in ("stop", "length"), result.error
         read = one.read(source, names, result)
         assert all(
-            reject.reason in ("this claim was written before", "it was cut off before its end")
+            reject.reason
+            in (
+                "this claim was written before",
+                "it was cut off before its end",
+                "it says nothing",
+                "it names a day that the calendar does not have",
+            )
             for reject in read.rejects
         )
         spans = numbered_sentences(source.text)
         for claim in read.claims:
             assert set(claim.quotes) <= set(spans)
+            quoted = " ".join(source.text[slice(*quote)] for quote in claim.quotes)
+            assert one.asked["dates"] == "free" or claim.start_date[:4] in quoted
             assert claim.subject_key in {name.key for name in names}
         claims += len(read.claims)
     assert claims >= 2
