@@ -52,12 +52,10 @@ class Step:
     owners: list[tuple[Owner, int, int]] = field(default_factory=list)
     """(whose, how many tokens, index of the entry with scores or -1), in the order of the entries."""
 
-    def add(self, owner: Owner, tokens: Sequence[int], past: int, sequence: int, *, asks: bool) -> None:
-        """Put an owner's tokens behind the others; `asks` wants the scores after the last."""
-        last = len(tokens) - 1
-        self.entries.extend(
-            Entry(token, past + i, sequence, asks and i == last) for i, token in enumerate(tokens)
-        )
+    def add(self, owner: Owner, tokens: Sequence[int], past: int, sequence: int, *, asks: int) -> None:
+        """Put an owner's tokens behind the others; `asks` is after how many of the last scores are wanted."""
+        first = len(tokens) - asks
+        self.entries.extend(Entry(token, past + i, sequence, i >= first) for i, token in enumerate(tokens))
         self.owners.append((owner, len(tokens), len(self.entries) - 1 if asks else -1))
 
     def __len__(self) -> int:
@@ -88,7 +86,7 @@ def _read(prefixes: Sequence[Prefix], jobs: Sequence[Job], room: int) -> Step:
     for prefix in prefixes:
         part = prefix.tokens[prefix.done : prefix.done + room - len(step)]
         if part:
-            step.add(prefix, part, prefix.done, prefix.sequence, asks=False)
+            step.add(prefix, part, prefix.done, prefix.sequence, asks=0)
     for job in sorted(jobs, key=lambda j: -j.request.priority):
         if len(step) >= min(room, _ENOUGH):
             break
@@ -96,7 +94,7 @@ def _read(prefixes: Sequence[Prefix], jobs: Sequence[Job], room: int) -> Step:
         whole = len(own) == len(job.prompt_left)
         # What is forced at the very start of the output is read together with the prompt's end.
         forced = job.pending if whole and len(step) + len(own) + len(job.pending) <= room else []
-        asks = whole and len(forced) == len(job.pending)
+        asks = job.asks if whole and len(forced) == len(job.pending) else 0
         step.add(job, [*own, *forced], job.past, job.sequence, asks=asks)
     return step
 
@@ -109,8 +107,14 @@ def _write(writers: Sequence[Job], shape: Shape) -> Step:
         part = job.pending[: room - len(step)]
         if not part:
             break
+        if job.asks > 1 and len(part) < len(job.pending):
+            # A run with scores in it is read at once; it is no longer than a group of rows.
+            if len(step):
+                continue
+            part = list(job.pending)
+        whole = len(part) == len(job.pending)
         # A long forced run may take several steps; only its end has scores.
-        step.add(job, part, job.past, job.sequence, asks=len(part) == len(job.pending))
+        step.add(job, part, job.past, job.sequence, asks=job.asks if whole else 0)
     return step
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localrag.engine.odds import Odds, shared
 from localrag.errors import ConstraintError
 
 
@@ -41,7 +41,7 @@ class Decider:
         self._paths = [tuple(encode(option)) for option in options]
         if not all(self._paths) or len(set(self._paths)) != len(self._paths):
             raise ConstraintError("Two options of a decision have the same tokens.")
-        self.common = _common(self._paths)
+        self.common = shared(self._paths)
         """Tokens with which all options begin; read with the prompt."""
         self._raw = [0.0] * len(options)
         self._place = self.common
@@ -52,13 +52,13 @@ class Decider:
 
     def take(self, logits: NDArray[np.float32]) -> Move | None:
         """Take the scores at the current place; returns how to get to the next, or None at the end."""
-        odds = _Odds(logits)
+        odds = Odds(logits)
         reached = self._chance
         depth = len(self._place)
         here = [i for i, path in enumerate(self._paths) if path[:depth] == self._place]
         left = 1.0
         for token in dict.fromkeys(self._paths[i][depth] for i in here if len(self._paths[i]) > depth):
-            chance = odds.of(token)
+            chance = odds.chance(token)
             left -= chance
             inside = [i for i in here if self._paths[i][depth : depth + 1] == (token,)]
             if len(inside) == 1:
@@ -74,8 +74,8 @@ class Decider:
         if not self._open:
             return None
         place, self._chance = self._open.pop()
-        shared = len(_common([place, self._place]))
-        move = Move(len(self._place) - shared, place[shared:])
+        same = len(shared([place, self._place]))
+        move = Move(len(self._place) - same, place[same:])
         self._place = place
         return move
 
@@ -90,26 +90,3 @@ class Decider:
         if not mass > 0:
             raise ConstraintError("The model gives none of the options any probability.")
         return tuple(value / mass for value in self._raw), mass
-
-
-class _Odds:
-    """The distribution over the vocabulary at one place."""
-
-    def __init__(self, logits: NDArray[np.float32]) -> None:
-        self._scores: NDArray[Any] = logits
-        self._top = float(np.max(logits))
-        if not np.isfinite(self._top):
-            raise ConstraintError("The model gave scores that are no numbers.")
-        self._sum = float(np.exp(logits.astype(np.float64) - self._top).sum())
-
-    def of(self, token: int) -> float:
-        return float(np.exp(float(self._scores[token]) - self._top)) / self._sum
-
-
-def _common(paths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The longest common beginning."""
-    first, last = min(paths), max(paths)
-    size = 0
-    while size < min(len(first), len(last)) and first[size] == last[size]:
-        size += 1
-    return first[:size]

@@ -91,10 +91,14 @@ class Job:
         self.sequence = -1
         self.past = 0
         """Positions that are in the cache."""
+        self.reused = 0
+        """How many of these another prompt had left there, its shared prefix included."""
         self.prompt_left = list(request.prompt.own)
         """Prompt tokens that are not read yet."""
         self.pending: list[int] = []
         """Written tokens that are not in the cache yet."""
+        self.asks = 1
+        """After how many of the last pending tokens scores are wanted; each is fed, in their order."""
         self.cut = 0
         """Positions at the end of the sequence that a rollback took back; the scheduler sets it to 0."""
         self.served = 0
@@ -150,7 +154,7 @@ class Job:
             **self._course.written(),
             "finish": self.finish or "error",
             "prompt_tokens": len(ids),
-            "shared_tokens": len(self.request.prompt.shared),
+            "shared_tokens": max(len(self.request.prompt.shared), self.reused),
             "output_tokens": output.tokens,
             "forced_tokens": output.forced,
             "rolled_back_tokens": output.rolled_back,

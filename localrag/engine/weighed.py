@@ -1,38 +1,42 @@
-"""The course of a job that weighs: names, then their types, then pairs, then a phrase for each.
+"""The course of a job that weighs: names, then their types and what they may be joined with, then phrases.
 
-What is weighed is read and taken back; what is listed is written, forced but for types and phrases. So the
-list has no order of the model's and no end of its own: each name and each pair is judged for itself.
+Nothing that can be judged is written by the model. It reads what a line might begin with, and is taken back;
+what it thinks of the tokens there decides. So a list has no order of the model's and no end of its own: each
+name and each pair is judged for itself. Only where types or phrases are words of the model's own it writes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from localrag.engine.decide import Decider
+from localrag.engine.decide import Move
 from localrag.engine.judging import (
     chosen_names,
     chosen_pairs,
+    chosen_phrases,
+    chosen_types,
     name_numbers,
     name_odds,
     pair_numbers,
     pair_odds,
 )
-from localrag.engine.lean import (
-    ARROW,
-    BETWEEN,
-    END,
-    ENTITY,
-    MARK,
-    RELATIONSHIP,
-    values_terminal,
-    writable_name,
+from localrag.engine.lean import BETWEEN, writable_name
+from localrag.engine.listing import (
+    ListedEntities,
+    ListedRelations,
+    Segment,
+    arrow_head,
+    entity_head,
+    entity_segments,
+    pair_head,
+    relation_segments,
 )
 from localrag.engine.matching import Vocabulary
-from localrag.engine.steps import PlainSegments, Step, literal
-from localrag.engine.weighed_program import WeighedRecords
-from localrag.engine.weighing import Weigher
+from localrag.engine.weighed_program import WeighedRecords, checked
+from localrag.engine.weighing import Path, Weigher, telling
 from localrag.engine.writing import Emit, Scores, Writer
 
 if TYPE_CHECKING:
@@ -41,8 +45,8 @@ if TYPE_CHECKING:
 _END_TOKENS, _TYPE_TOKENS, _WORD_TOKENS = 3, 4, 3
 """Tokens that the end of a list, a type and a word of a phrase may take."""
 
-_CLOSER = BETWEEN.rstrip()
-"""What ends a name on its line, as far as no type has begun."""
+Pair = tuple[int, int]
+"""Places of two entities in the list."""
 
 
 class Weighing:
@@ -56,48 +60,71 @@ class Weighing:
         pieces: Callable[[int], bytes],
         emit: Emit,
     ) -> None:
-        """Nothing is pending afterwards, unless no name needs weighing."""
+        """Nothing is pending afterwards: the scores at the prompt's end are the first that count.
+
+        Raises `ConstraintError` for types or phrases that cannot stand on a line.
+        """
+        checked(program)
         self._job = job
         self._program = program
         self._vocabulary = vocabulary
         self._pieces = pieces
         self._emit = emit
         self._usable = [place for place, name in enumerate(program.names) if writable_name(name)]
-        self._paths = {
-            place: tuple(vocabulary.encode(program.names[place] + _CLOSER))
-            for place in self._usable
-            if program.unlikely <= program.priors[place] < program.sure
-        }
         # A name that the budget cannot hold could not be listed either.
-        self._paths = {
-            place: path for place, path in self._paths.items() if len(path) <= job.request.max_tokens
+        self._heads = {
+            place: head
+            for place in self._usable
+            if len(head := self._encoded(entity_head(program.names[place]))) <= job.request.max_tokens
         }
+        self._firsts = {place: self._encoded(f" {program.names[place]}")[0] for place in self._heads}
+        """The first token of each name behind an arrow."""
+        self._types = telling([self._encoded(f" {type_}\n") for type_ in program.types])
+        self._phrases = telling([self._encoded(f" {phrase}\n") for phrase in program.phrases])
+        self._weighed = [
+            place for place in self._heads if program.unlikely <= program.priors[place] < program.sure
+        ]
+        self._seen: set[int] = set()
+        """Names whose types, and what may be joined with them, were weighed."""
+        self._logs: dict[int, tuple[float, ...]] = {}
+        self._type_logs: dict[int, tuple[float, ...]] = {}
+        self._next_logs: dict[int, dict[int, float]] = {}
+        self._neutral = self._encoded(entity_head(program.neutral)) if program.neutral else ()
+        self._common: tuple[float, ...] = ()
+        """The types behind the neutral word."""
         self._numbers: dict[int, tuple[float, ...]] = {}
         self._listed: list[int] = []
-        self._shares: dict[tuple[int, int], float] = {}
-        self._pair_numbers: dict[tuple[int, int], tuple[float, ...]] = {}
-        self._source = -1
-        self._decider: Decider | None = None
+        self._shares: dict[Pair, float] = {}
+        self._pair_numbers: dict[Pair, tuple[float, ...]] = {}
+        self._pairs: list[Pair] = []
         self._writer: Writer | None = None
-        self._last: int | None = None
-        """The last token of the entities' list."""
-        self._names: Weigher | None = Weigher(list(self._paths.values()))
-        if not self._paths:
-            self._list_names()
+        self._listing = False
+        """Whether the list of names is being written."""
+        self._weigher = Weigher(self._name_paths())
+        self._then: Callable[[], None] = self._names_weighed
 
     def feed(self, logits: Scores) -> None:
         """Take the scores at the current place and go on."""
-        if self._names is not None:
-            self._weigh_name(self._names, logits)
-        elif self._decider is not None:
-            self._weigh_pair(self._decider, logits)
-        elif self._writer is not None:
+        if self._writer is not None:
             self._writer.feed(logits)
-            self._after_names(self._writer)
+            self._written()
+            return
+        weigher = self._weigher
+        if not weigher.done:
+            move = weigher.take(logits)
+            if move is not None:
+                self._go(move)
+            if not weigher.done:
+                return
+        self._go(Move(weigher.leave, ()))
+        self._then()
 
     def written(self) -> dict[str, Any]:
         """What the result says of the output; with `explain`, also all that was judged."""
-        found = {"text": "", "segments": []} if self._writer is None else self._writer.written()
+        segments = [(name, data.decode("utf-8", "replace")) for name, data in self._job.output.segments]
+        found: dict[str, Any] = {"text": "".join(text for _, text in segments), "segments": segments}
+        if self._writer is not None:
+            found = self._writer.written()
         if self._program.explain:
             pairs = [[*pair, *numbers] for pair, numbers in self._pair_numbers.items()]
             names = [[place, *numbers] for place, numbers in self._numbers.items()]
@@ -106,178 +133,214 @@ class Weighing:
 
     # Names.
 
-    def _weigh_name(self, weigher: Weigher, logits: Scores) -> None:
-        move = weigher.take(logits)
-        if move is not None:
-            self._go(move.back, move.tokens)
-            return
-        for place, path in self._paths.items():
-            self._numbers[place] = name_numbers(self._program.priors[place], weigher.logs(path))
-        self._go(weigher.leave, ())
+    def _name_paths(self) -> list[Path]:
+        """What is read to judge the names; of those that are likely, also what comes behind them."""
+        paths = [self._heads[place] for place in self._weighed]
+        if self._neutral:
+            paths.extend((*self._neutral, *type_) for type_ in self._types)
+        for place in self._weighed:
+            if self._program.priors[place] >= self._program.eager:
+                paths.extend(self._paths_behind(place))
+        return paths
+
+    def _paths_behind(self, place: int) -> list[Path]:
+        """What may stand behind a name: its types, and the first tokens of what it may be joined with."""
+        self._seen.add(place)
+        head = self._heads[place]
+        paths = [(*head, *type_) for type_ in self._types]
+        if self._program.weigh_pairs:
+            arrow = self._encoded(arrow_head(self._program.names[place]))
+            paths += [(*arrow, token) for token in sorted(set(self._firsts.values()))]
+        return paths
+
+    def _names_weighed(self) -> None:
+        for place in self._weighed:
+            self._logs[place] = self._weigher.logs(self._heads[place])
+            self._numbers[place] = name_numbers(self._program.priors[place], self._logs[place])
+        self._keep(self._weigher, self._seen)
+        if self._neutral:
+            start = len(self._neutral)
+            self._common = tuple(self._weigher.log((*self._neutral, *t), start) for t in self._types)
         self._list_names()
-        self._read_again(None)
 
     def _list_names(self) -> None:
-        """Judge the names and begin to write those that are listed."""
+        """Judge the names, and read behind those that are listed what was not read yet."""
         program = self._program
         odds = {}
-        for place in self._usable:
+        for place in self._heads:
             if place in self._numbers:
                 odds[place] = name_odds(program.name_weights, self._numbers[place])
             elif program.priors[place] >= program.sure:
                 odds[place] = program.priors[place]
         self._listed = self._fitting_names(chosen_names(program, odds), odds)
-        self._names = None
-        driver = ListedEntities([program.names[place] for place in self._listed], program)
-        self._writer = Writer(self._job, self._vocabulary, self._pieces, self._emit, driver)
-        self._after_names(self._writer)
+        missing = [place for place in self._listed if place not in self._seen]
+        self._begin([path for place in missing for path in self._paths_behind(place)], self._rest_weighed)
 
-    def _after_names(self, writer: Writer) -> None:
-        """Go on with the pairs where the list of names has ended."""
-        if self._job.finish == "stop" and self._source < 0:
-            self._job.finish = ""
-            self._last = writer.last_token
-            self._next_source()
+    def _rest_weighed(self) -> None:
+        self._keep(self._weigher, [place for place in self._listed if place not in self._type_logs])
+        names = [self._program.names[place] for place in self._listed]
+        if not self._program.types:
+            self._listing = True
+            self._write(ListedEntities(names, self._program))
+            return
+        logs = [self._type_logs[place] for place in self._listed]
+        types = chosen_types(self._program, logs, self._common)
+        self._put(entity_segments(list(zip(names, types, strict=True))))
+        self._judge_pairs()
+
+    def _keep(self, weigher: Weigher, places: Sequence[int] | set[int]) -> None:
+        """Note what was read behind names."""
+        for place in places:
+            head = self._heads[place]
+            self._type_logs[place] = tuple(weigher.log((*head, *type_), len(head)) for type_ in self._types)
+            if self._program.weigh_pairs:
+                arrow = self._encoded(arrow_head(self._program.names[place]))
+                self._next_logs[place] = {
+                    token: weigher.log((*arrow, token), len(arrow)) for token in set(self._firsts.values())
+                }
 
     # Pairs.
 
-    def _next_source(self) -> None:
-        """Weigh what the next entity may be joined with; after the last, write the pairs."""
-        listed = len(self._listed)
-        self._source += 1
-        if self._source >= listed or listed < 2 or self._program.max_relations < 1:
-            self._list_pairs()
-            return
-        if listed == 2:
-            # With one other entity there is nothing to choose between.
-            self._shares = {(0, 1): 0.0, (1, 0): 0.0}
-            self._list_pairs()
-            return
-        names = [self._program.names[place] for place in self._listed]
-        head = f"{names[self._source]}{ARROW} "
-        options = [f"{head}{name}{_CLOSER}" for place, name in enumerate(names) if place != self._source]
-        self._decider = Decider(options, self._vocabulary.encode)
-        self._go(0, self._decider.common)
-
-    def _weigh_pair(self, decider: Decider, logits: Scores) -> None:
-        move = decider.take(logits)
-        if move is not None:
-            self._go(move.back, move.tokens)
-            return
-        probabilities, _ = decider.probabilities()
-        others = [place for place in range(len(self._listed)) if place != self._source]
-        for other, probability in zip(others, probabilities, strict=True):
-            self._shares[self._source, other] = math.log(max(probability, 1e-12))
-        self._decider = None
-        self._go(decider.reached, ())
-        self._next_source()
-        if self._decider is None:
-            self._read_again(self._last)
-
-    def _list_pairs(self) -> None:
-        """Judge the pairs and begin to write those that are listed."""
+    def _judge_pairs(self) -> None:
+        """Choose the pairs; where their phrases come from a list, weigh these."""
         program, listed = self._program, self._listed
-        sentences = [program.sentences[place] for place in listed]
+        self._share()
         links = {(left, right): kind for left, right, kind in program.links}
-        self._pair_numbers = {
-            (left, right): pair_numbers(
-                left, right, self._shares, sentences, links.get((listed[left], listed[right]), "")
-            )
-            for left in range(len(listed))
-            for right in range(left + 1, len(listed))
-        }
+        for left, right in combinations(range(len(listed)), 2):
+            link = links.get((listed[left], listed[right]), "")
+            self._pair_numbers[left, right] = pair_numbers(program, listed, (left, right), self._shares, link)
         odds = {
             pair: pair_odds(program.pair_weights, numbers) for pair, numbers in self._pair_numbers.items()
         }
-        names = [program.names[place] for place in listed]
-        chosen = chosen_pairs(program, odds, self._shares, len(names)) if program.max_relations > 0 else []
-        chosen = self._fitting_pairs(chosen, odds)
-        self._source = max(self._source, 0)
-        driver = ListedRelations([(names[left], names[right]) for left, right in chosen], program)
-        self._writer = Writer(self._job, self._vocabulary, self._pieces, self._emit, driver)
+        chosen = chosen_pairs(program, odds, self._shares, len(listed)) if program.max_relations > 0 else []
+        self._pairs = self._fitting_pairs(chosen, odds)
+        if program.phrases:
+            paths = [path for pair in self._pairs for path in self._phrase_paths(pair)]
+            self._begin(paths, self._phrases_weighed)
+        elif program.writes_phrases:
+            names = [program.names[place] for place in listed]
+            self._write(ListedRelations([(names[a], names[b]) for a, b in self._pairs], program))
+        else:
+            self._put_relations([(*pair, "") for pair in self._pairs])
+
+    def _share(self) -> None:
+        """The logarithm of each entity's probability behind another and an arrow, among all others listed."""
+        if not self._program.weigh_pairs:
+            return
+        for source, place in enumerate(self._listed):
+            logs = {
+                target: self._next_logs[place][self._firsts[other]]
+                for target, other in enumerate(self._listed)
+                if target != source
+            }
+            top = max(logs.values(), default=0.0)
+            total = top + math.log(sum(math.exp(log - top) for log in logs.values())) if logs else 0.0
+            self._shares.update({(source, target): log - total for target, log in logs.items()})
+
+    def _phrase_head(self, pair: Pair) -> Path:
+        source, target = (self._program.names[self._listed[end]] for end in pair)
+        return self._encoded(pair_head(source, target))
+
+    def _phrase_paths(self, pair: Pair) -> list[Path]:
+        """Both directions of a pair, each with every phrase."""
+        heads = [self._phrase_head(way) for way in _both_ways(pair)]
+        return [(*head, *end) for head in heads for end in self._phrases]
+
+    def _phrases_weighed(self) -> None:
+        logs: dict[Pair, tuple[float, ...]] = {}
+        for way in (way for pair in self._pairs for way in _both_ways(pair)):
+            head = self._phrase_head(way)
+            logs[way] = tuple(self._weigher.log((*head, *end), len(head)) for end in self._phrases)
+        self._put_relations(chosen_phrases(self._program, self._pairs, logs))
+
+    def _put_relations(self, relations: Sequence[tuple[int, int, str]]) -> None:
+        names = [self._program.names[place] for place in self._listed]
+        self._put(relation_segments([(names[a], names[b], phrase) for a, b, phrase in relations]))
+        self._job.finish = "stop"
 
     # The budget.
 
     def _fitting_names(self, chosen: list[int], odds: Mapping[int, float]) -> list[int]:
-        """The names whose lines fit into the budget, the likeliest first."""
+        """The names whose lines fit into the budget, the likeliest first; all, if the model writes none."""
+        if self._program.types:
+            return chosen
         room = self._job.request.max_tokens - _END_TOKENS
         fitting = []
         for place in sorted(chosen, key=lambda place: (-odds[place], place)):
-            room -= self._cost(f"{self._program.names[place]}{BETWEEN}") + _TYPE_TOKENS
+            room -= len(self._encoded(f"{self._program.names[place]}{BETWEEN}")) + _TYPE_TOKENS
             if room < 0:
                 break
             fitting.append(place)
         return sorted(fitting)
 
-    def _fitting_pairs(
-        self, chosen: list[tuple[int, int]], odds: Mapping[tuple[int, int], float]
-    ) -> list[tuple[int, int]]:
-        """The pairs whose lines fit into what is left, the likeliest first."""
-        names = [self._program.names[place] for place in self._listed]
-        output = self._job.output
-        room = self._job.request.max_tokens - output.tokens - output.rolled_back - _END_TOKENS
-        phrase = 1 + self._program.phrase_words * _WORD_TOKENS
-        if self._program.phrase_words == 1:
-            phrase = 1 + self._program.word_chars
-        fitting = []
-        for left, right in sorted(chosen, key=lambda pair: (-odds[min(pair), max(pair)], pair)):
-            room -= self._cost(f"{names[left]}{ARROW} {names[right]}{BETWEEN}") + phrase
+    def _fitting_pairs(self, chosen: list[Pair], odds: Mapping[Pair, float]) -> list[Pair]:
+        """The pairs whose lines fit into what is left, the likeliest first.
+
+        Of lines that are only weighed each may take what there is.
+        """
+        program, output = self._program, self._job.output
+        if not (program.writes_phrases or program.phrases):
+            return chosen
+        left = self._job.request.max_tokens - output.tokens - output.rolled_back
+        phrase = 1 + program.phrase_words * _WORD_TOKENS
+        if program.phrase_words == 1:
+            phrase = 1 + program.word_chars
+        costs = {pair: len(self._phrase_head(pair)) + 1 + phrase for pair in chosen}
+        if program.phrases:
+            return [pair for pair in chosen if costs[pair] <= left]
+        room, fitting = left - _END_TOKENS, []
+        for pair in sorted(chosen, key=lambda pair: (-odds[min(pair), max(pair)], pair)):
+            room -= costs[pair]
             if room < 0:
                 break
-            fitting.append((left, right))
+            fitting.append(pair)
         return sorted(fitting)
 
-    def _cost(self, text: str) -> int:
-        return len(self._vocabulary.encode(text))
+    def _encoded(self, text: str) -> Path:
+        return tuple(self._vocabulary.encode(text))
 
     # Places.
 
-    def _go(self, back: int, tokens: Sequence[int]) -> None:
+    def _begin(self, paths: list[Path], then: Callable[[], None]) -> None:
+        """Weigh more texts, whose first tokens nobody asks for."""
+        self._weigher, self._then = Weigher(paths, root=False), then
+        if self._weigher.done:
+            then()
+        else:
+            self._go(self._weigher.begin())
+
+    def _go(self, move: Move) -> None:
         """Take back the last tokens that were weighed, and read others."""
-        self._job.take_back(back)
-        self._job.pending.extend(tokens)
-        self._job.output.weighed += len(tokens)
+        job = self._job
+        job.take_back(move.back)
+        job.pending.extend(move.tokens)
+        job.asks = max(self._weigher.asks, 1)
+        job.output.weighed += len(move.tokens)
 
-    def _read_again(self, token: int | None) -> None:
-        """Where nothing is forced behind what was taken back, the scores there are needed once more."""
-        if not (self._job.finish or self._job.pending):
-            self._job.read_again(token)
+    # What is written.
+
+    def _put(self, segments: Sequence[Segment]) -> None:
+        """Lines that need no model."""
+        for name, data in segments:
+            self._job.output.segments.append((name, data))
+            if self._job.request.stream:
+                text = data.decode("utf-8", "replace")
+                self._emit({"event": "text", "id": self._job.request.id, "segment": name, "text": text})
+
+    def _write(self, driver: ListedEntities | ListedRelations) -> None:
+        """Lines in which the model has a word."""
+        self._job.asks = 1
+        self._writer = Writer(self._job, self._vocabulary, self._pieces, self._emit, driver)
+        self._written()
+
+    def _written(self) -> None:
+        """Go on with the pairs where the list of names has ended."""
+        if self._listing and self._job.finish == "stop":
+            self._listing = False
+            self._job.finish = ""
+            self._writer = None
+            self._judge_pairs()
 
 
-class ListedEntities(PlainSegments):
-    """One line for each name; the model chooses the type."""
-
-    def __init__(self, names: Sequence[str], program: WeighedRecords) -> None:
-        self._left = list(names)
-        self._types = values_terminal(program.types, program.type_words, program.type_chars)
-
-    def first(self) -> Step:
-        """The first name, or the end of an empty list."""
-        if not self._left:
-            return Step(MARK, f"start: {literal(END + chr(10))}\n")
-        name = literal(f"{self._left.pop(0)}{BETWEEN}")
-        return Step(ENTITY, f"start: NAME TYPE\nNAME: {name}\nTYPE: {self._types}\n")
-
-    def following(self, text: str) -> Step | None:
-        """The next name; nothing behind the end of the list."""
-        return None if text == END + "\n" else self.first()
-
-
-class ListedRelations(PlainSegments):
-    """One line for each pair; the model writes, or chooses, what joins it."""
-
-    def __init__(self, pairs: Sequence[tuple[str, str]], program: WeighedRecords) -> None:
-        self._left = list(pairs)
-        self._phrases = values_terminal(program.phrases, program.phrase_words, program.word_chars)
-
-    def first(self) -> Step:
-        """The first pair, or the end of an empty list."""
-        if not self._left:
-            return Step(MARK, f"start: {literal(END)}\n")
-        source, target = self._left.pop(0)
-        names = literal(f"{source}{ARROW} {target}{BETWEEN}")
-        return Step(RELATIONSHIP, f"start: NAMES PHRASE\nNAMES: {names}\nPHRASE: {self._phrases}\n")
-
-    def following(self, text: str) -> Step | None:
-        """The next pair; nothing behind the end of the list."""
-        return None if text == END else self.first()
+def _both_ways(pair: Pair) -> tuple[Pair, Pair]:
+    return pair, (pair[1], pair[0])

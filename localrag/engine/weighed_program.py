@@ -75,15 +75,25 @@ class PairWeights:
     bound: float = 0.0
     """If a short word such as "of" or "in" binds one to the other."""
 
+    next: float = 0.0
+    """If they stand in neighbouring sentences and in none together."""
+
+    several: float = 0.0
+    """For how many of the two stand in more than one sentence."""
+
+    opening: float = 0.0
+    """For how many of them stand in the first sentence."""
+
 
 @dataclass(frozen=True)
 class WeighedRecords:
     """Lines as `LeanRecords` writes them, but the program and not the model says which.
 
     The model reads each name where a line of the list may begin, without writing it; what it thinks of the
-    name's tokens, together with the name's prior, decides whether it is listed. Then it writes the types,
-    weighs for each entity which others it may be joined with, and writes a phrase for the pairs that are
-    likely enough. An engine that cannot weigh offers the likely names to the model as `LeanRecords` does.
+    name's tokens, together with the name's prior, decides whether it is listed. Behind the names that are
+    listed it reads the types, and with `weigh_pairs` which others may follow an arrow; behind the pairs that
+    are likely enough, either way, the phrases. It writes only where types or phrases are its own words. An
+    engine that cannot weigh offers the likely names to the model as `LeanRecords` does.
     """
 
     names: tuple[str, ...]
@@ -135,6 +145,24 @@ class WeighedRecords:
     sure: float = 100.0
     """Priors from here on need no weighing."""
 
+    eager: float = -1.0
+    """Priors from which on types are read together with the name: it will hardly be left out."""
+
+    weigh_pairs: bool = True
+    """Whether the model is asked which names go together; else only the text tells."""
+
+    writes_phrases: bool = True
+    """Whether the model writes what joins two entities where `phrases` lists nothing; else it stays empty."""
+
+    even_types: float = 0.0
+    """How much of what the model thinks of a type behind `neutral` is taken off behind names, from 0 to 1."""
+
+    neutral: str = ""
+    """A word that may stand for anything; empty takes nothing off."""
+
+    even_phrases: float = 0.0
+    """How much of a phrase's mean over all pairs of the text is taken off."""
+
     unlikely: float = -100.0
     """Priors below are not weighed and not listed."""
 
@@ -156,6 +184,16 @@ class WeighedRecords:
         """Raises `ConstraintError` for lists of different lengths."""
         if len({len(self.names), len(self.priors), len(self.spans), len(self.sentences)}) != 1:
             raise ConstraintError("Names, priors, spans and sentences of weighed records go together.")
+
+
+def checked(program: WeighedRecords) -> None:
+    """Raises `ConstraintError` for types and phrases that cannot stand on a line, or have no room."""
+    if any(not text.strip() or "\n" in text for text in (*program.types, *program.phrases)):
+        raise ConstraintError("Types and phrases of weighed records are words on one line.")
+    if len(set(program.types)) < len(program.types) or len(set(program.phrases)) < len(program.phrases):
+        raise ConstraintError("Types and phrases of weighed records are told apart by their words.")
+    if min(program.phrase_words, program.word_chars, program.type_words, program.type_chars) < 1:
+        raise ConstraintError("A phrase needs room for at least one word of one character.")
 
 
 def weighed_records(data: dict[str, Any]) -> WeighedRecords:

@@ -1,8 +1,9 @@
-"""The compact profile: names with types, then pairs with a few words, one short line each.
+"""The compact profile: names with types, then pairs, one short line each.
 
-Reading costs time by the token written, and descriptions are most of what the other profiles write. What is
-listed is judged name by name and pair by pair: by the form of the name and the words around it, and by what
-the model thinks of it (`engine.weighed_program`). The weights are logistic regressions, see `judgement`.
+Reading costs time by the token, and descriptions are most of what the other profiles write. Here the model
+writes nothing: what is listed is judged name by name and pair by pair, by the form of the name, the words
+around it and what the model thinks of it (`engine.weighed_program`), and what is told of it comes from the
+text (`filling`). The weights are logistic regressions, see `judgement`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from localrag.engine.programs import LeanRecords
 from localrag.engine.types import Generation
 from localrag.engine.weighed_program import WeighedRecords
 from localrag.extraction.candidates import Candidate
-from localrag.extraction.judgement import JUDGEMENTS, MANY, SURE, UNLIKELY
+from localrag.extraction.judgement import (
+    EVEN_PHRASES,
+    EVEN_TYPES,
+    JUDGEMENTS,
+    LEAST_PAIR_OF_MANY,
+    MANY,
+    NEUTRAL,
+    PAIRS_OF_MANY,
+    UNLIKELY,
+)
 from localrag.extraction.types import MAX_HAN_TYPE, MAX_TYPE_CHARS, MAX_TYPE_WORDS
 from localrag.extraction.wanted import wanted
 from localrag.extraction.wire import EntityRecord, Records, RelationRecord
@@ -52,6 +62,9 @@ _MAYBE, _MORE = -1.0, 2
 
 _MARGIN, _LEAST_TOKENS = 1.25, 24
 _ENTITY_TOKENS, _RELATION_TOKENS = 12, 24
+_WEIGHED_TOKENS = 160
+"""Of one line, with the longest names there are."""
+
 _LIKELY = 0.5
 """Chance from which on a name is taken to stand where it stands."""
 
@@ -90,6 +103,7 @@ def compact_program(
     judgement = JUDGEMENTS[language]
     starts = [start for start, _ in sentences.split(text)]
     long = len(starts) >= MANY
+    least = judgement.least_of_many if long else judgement.least_name
     plain = re.sub(r"\s", " ", text)
     found = [[match.span() for match in re.finditer(re.escape(c.text), plain)] for c in candidates]
     entities = min(
@@ -109,12 +123,19 @@ def compact_program(
         # Chinese has no blanks between words: one run of characters is the phrase.
         phrase_words=1 if chinese else 6,
         word_chars=16 if chinese else 24,
-        name_weights=judgement.names_of_many if long else judgement.names,
-        sure=SURE if long else _NEVER,
-        pair_weights=judgement.pairs,
-        least_name=judgement.least_name,
-        least_pair=judgement.least_pair,
-        unlikely=UNLIKELY,
+        name_weights=judgement.names,
+        pair_weights=PAIRS_OF_MANY if long else judgement.pairs,
+        least_name=least,
+        least_pair=LEAST_PAIR_OF_MANY if long else judgement.least_pair,
+        # In a long text no name is weighed: it is listed or it is not.
+        sure=least if long else _NEVER,
+        unlikely=least if long else UNLIKELY,
+        weigh_pairs=judgement.weigh_pairs and not long,
+        # What joins two names is told by the text that holds both (`filling`).
+        writes_phrases=False,
+        even_types=EVEN_TYPES,
+        neutral=NEUTRAL[language],
+        even_phrases=EVEN_PHRASES,
         max_entities=entities,
         max_relations=relations,
         pairs_per_name=PAIRS_PER_NAME,
@@ -147,8 +168,11 @@ def further_program(
 def budget(program: WeighedRecords, settings: ExtractionSettings) -> int:
     """Tokens that the program may write: enough for the names that are likely and a few more.
 
-    What is listed is bounded by it, so nothing is cut off (`engine.weighed`).
+    What is listed is bounded by it, so nothing is cut off (`engine.weighed`). Where nothing is written, it
+    bounds the longest line that is weighed.
     """
+    if program.types and not program.writes_phrases:
+        return min(settings.max_tokens, _WEIGHED_TOKENS)
     ranked = sorted(range(len(program.names)), key=lambda place: -program.priors[place])
     likely = sum(prior >= _MAYBE for prior in program.priors) + _MORE
     lengths = [estimate(program.names[place]) for place in ranked[: min(likely, program.max_entities)]]

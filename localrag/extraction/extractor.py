@@ -38,7 +38,13 @@ from localrag.extraction.languages import (
 from localrag.extraction.program import Limits, Shape, Taken, offers_records, records_program, with_taken
 from localrag.extraction.pronouns import is_pronoun
 from localrag.extraction.spans import clean, locate, one_line, writable
-from localrag.extraction.types import OWN_TYPES, TypeWords, relation_types, type_words
+from localrag.extraction.types import (
+    OWN_TYPES,
+    TypeWords,
+    relation_types,
+    relation_words,
+    type_words,
+)
 from localrag.extraction.wire import TYPE_MARK, EntityRecord, Form, Records, RelationRecord, parse
 from localrag.graph.names import fold
 from localrag.prompts import Prompt, load
@@ -92,8 +98,11 @@ class Extractor:
         self._types = {
             code: type_words(settings.entity_types, code, upper=upper) for code in PROMPT_LANGUAGES
         }
-        self._relation_types = relation_types(settings.relation_types)
-        self._relation_words = {word.casefold(): word for word in self._relation_types}
+        given = relation_types(settings.relation_types)
+        shown = relation_words(given)
+        self._relation_types = tuple(shown)
+        self._relation_words = {word.casefold(): word for word in given}
+        self._relation_words |= {word.casefold(): name for word, name in shown.items()}
         names = [_SYSTEM, _EXAMPLES, _USER]
         names += ["relation_types"] if self._relation_types else []
         names += [_CONTINUE, _LOOP] if settings.gleaning != "off" else []

@@ -186,7 +186,7 @@ def _failure(generation: Generation) -> str:
 def _reason(generation: Generation) -> str:
     if generation.finish == "cancelled":
         return "The reading was stopped."
-    return generation.error or "The engine gave no reason."
+    return generation.failure
 
 
 def _added(call: Call) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from localrag.engine.names import capitals
 from localrag.errors import SettingsError
+from localrag.extraction.plain_types import REST, plain_words
 from localrag.extraction.spans import one_line, writable
 
 OTHER = "Other"
@@ -100,16 +101,19 @@ class TypeWords:
 def type_words(types: Sequence[str], language: str, *, upper: bool = False) -> TypeWords:
     """The words for a list of types; with `zh` in Chinese where there is a word for it.
 
-    With `upper` they are shown in capitals. An empty list leaves the types to the model. Raises
-    `SettingsError` for a type that cannot stand in a record.
+    Short and joined words are shown plainly (`plain_types`). A type for the rest, such as `misc`, stands for
+    Other: what fits no other type is stored under its name. With `upper` the words are shown in capitals. An
+    empty list leaves the types to the model. Raises `SettingsError` for a type that cannot stand in a record.
     """
     shown: dict[str, str] = {}
     canonical: dict[str, str] = {}
-    for given in types:
-        name = _checked(given, "entity")
-        if name.casefold() in canonical or name.casefold() == OTHER.casefold():
+    names = [_checked(given, "entity") for given in types]
+    plain = plain_words(names)
+    rest = next((name for name in names if name.casefold() in REST), OTHER)
+    for name in names:
+        if name.casefold() in canonical or name.casefold() in (OTHER.casefold(), rest.casefold()):
             continue
-        word = _word(name, language)
+        word = _word(name, plain[name], language)
         if word in shown:
             # Two names of one thing, such as place and location: both are stored as the first.
             canonical[name.casefold()] = shown[word]
@@ -117,13 +121,23 @@ def type_words(types: Sequence[str], language: str, *, upper: bool = False) -> T
         shown[word] = name
         canonical[name.casefold()] = canonical[word.casefold()] = name
         canonical.setdefault(capitals(word).casefold(), name)
-    other = _word(OTHER, language)
-    for word in (OTHER, other):
-        canonical.setdefault(word.casefold(), OTHER)
+    other = _word(OTHER, OTHER, language)
+    for word in (OTHER, other, rest):
+        canonical.setdefault(word.casefold(), rest)
     if not types:
         return TypeWords((), canonical)
     words = (*(word for word in shown if word != other), other)
     return TypeWords(tuple(dict.fromkeys(capitals(word) if upper else word for word in words)), canonical)
+
+
+def relation_words(types: Sequence[str]) -> dict[str, str]:
+    """For each word that is shown for one of these relation types, the type; plain words, all different."""
+    shown: dict[str, str] = {}
+    for name, word in plain_words(types).items():
+        # "of" and its like tell direction; a type of more words than a relation may have stays as it is.
+        fits = word.count(" ") < _MAX_RELATION_WORDS
+        shown.setdefault(word if fits else name, name)
+    return shown
 
 
 def relation_types(types: Sequence[str]) -> tuple[str, ...]:
@@ -161,5 +175,8 @@ def _checked(given: str, kind: str) -> str:
     return name
 
 
-def _word(name: str, language: str) -> str:
-    return _CHINESE.get(name.casefold(), name) if language == "zh" else name
+def _word(name: str, plain: str, language: str) -> str:
+    """The word to show for a type: a plain one, in the prompt's language where there is one."""
+    if language == "zh":
+        return _CHINESE.get(name.casefold()) or _CHINESE.get(plain.casefold()) or plain
+    return plain

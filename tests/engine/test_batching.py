@@ -34,6 +34,7 @@ class Stand:
     served: int = 0
     request: Request = field(default_factory=Request)
     output: Output = field(default_factory=Output)
+    asks: int = 1
 
     @property
     def reading(self) -> bool:
@@ -148,3 +149,19 @@ def test_every_step_is_one_that_the_context_can_take(
         assert (index >= 0) == (count == len(job.prompt_left) + len(job.pending))
     if any(job.past >= 0 and (job.pending or job.reading) for job in jobs):
         assert len(found) > 0
+
+
+def test_a_run_with_scores_in_it_is_read_at_once() -> None:
+    jobs = [Stand(i, pending=[7] * 14, asks=13) for i in range(4)]
+    found = step(jobs)
+    assert [count for _, count, _ in found.owners] == [14, 14, 14]
+    for _, count, index in found.owners:
+        asked = [entry.logits for entry in found.entries[index - count + 1 : index + 1]]
+        assert asked == [False] + [True] * 13
+
+
+def test_a_run_that_is_longer_than_a_step_is_read_all_the_same() -> None:
+    jobs = cast("list[Job]", [Stand(i, pending=[7] * 14, asks=14) for i in range(2)])
+    found = compose([], jobs, Shape(batch=512, width=8), after_reading=False)
+    assert [count for _, count, _ in found.owners] == [14]
+    assert all(entry.logits for entry in found.entries)

@@ -10,6 +10,8 @@ from localrag.engine.judging import (
     LEAST_LOG,
     chosen_names,
     chosen_pairs,
+    chosen_phrases,
+    chosen_types,
     name_numbers,
     name_odds,
     pair_numbers,
@@ -21,6 +23,7 @@ from localrag.engine.weighed_program import (
     NameWeights,
     PairWeights,
     WeighedRecords,
+    checked,
     weighed_records,
 )
 from localrag.errors import ConstraintError
@@ -49,8 +52,8 @@ def test_numbers_of_a_name() -> None:
 def test_odds_are_a_weighted_sum() -> None:
     weights = NameWeights(bias=1, prior=2, first=3, rest=4, close=5, tokens=6)
     assert name_odds(weights, (1, 10, 100, 1000, 10000)) == 1 + 2 + 30 + 400 + 5000 + 60000
-    pair = PairWeights(*range(1, 13))
-    assert pair_odds(pair, [1.0] * 11) == sum(range(1, 13))
+    pair = PairWeights(*range(1, 16))
+    assert pair_odds(pair, [1.0] * 14) == sum(range(1, 16))
 
 
 def test_of_names_that_overlap_the_likelier_is_listed() -> None:
@@ -61,13 +64,70 @@ def test_of_names_that_overlap_the_likelier_is_listed() -> None:
 
 
 def test_numbers_of_a_pair() -> None:
+    names = program(sentences=((0,), (0,), (0, 1)))
     shares = {(0, 2): -1.0, (2, 0): -3.0}
-    numbers = pair_numbers(0, 2, shares, [(0,), (0,), (0, 1)], "aside")
+    numbers = pair_numbers(names, [0, 1, 2], (0, 2), shares, "aside")
     assert numbers[:3] == (-1.0, -3.0, -1.0)
     assert numbers[3:8] == (0.0, math.log(2), 1.0, 1.0, math.log(3))
-    assert numbers[8:] == tuple(float(kind == "aside") for kind in LINKS)
-    assert pair_numbers(1, 2, {}, [(0,), (0,), (1,)])[:4] == (LEAST_LOG, LEAST_LOG, LEAST_LOG, 1.0)
-    assert pair_numbers(1, 2, {}, [(0,), (0,), (1,)])[6] == 0.0
+    assert numbers[8:11] == tuple(float(kind == "aside") for kind in LINKS)
+    # In one sentence; one of them stands in two; both in the first.
+    assert numbers[11:] == (0.0, 1.0, 2.0)
+
+
+def test_numbers_of_a_pair_in_neighbouring_sentences_and_in_none() -> None:
+    names = program(sentences=((0,), (1, 3), ()))
+    beside = pair_numbers(names, [0, 1, 2], (0, 1), {(1, 0): -1.0})
+    assert beside[:4] == (LEAST_LOG, -1.0, -1.0, 1.0)
+    assert (beside[6], *beside[11:]) == (0.0, 1.0, 1.0, 1.0)
+    nowhere = pair_numbers(names, [1, 2], (0, 1), {})
+    # The model was not asked.
+    assert nowhere[:3] == (0.0, 0.0, 0.0)
+    assert (nowhere[6], *nowhere[11:]) == (0.0, 0.0, 1.0, 0.0)
+
+
+def test_the_likeliest_type_is_chosen_the_first_of_equal_ones() -> None:
+    logs = [(-0.1, -2.0), (-0.9, -0.2), (-1.0, -1.0)]
+    assert chosen_types(program(even_types=1.0), logs, ()) == ["person", "place", "person"]
+    assert chosen_types(program(), [], ()) == []
+
+
+def test_a_type_that_is_likely_everywhere_counts_less() -> None:
+    logs, common = [(-0.1, -3.0), (-0.2, -0.9)], (-0.1, -2.0)
+    assert chosen_types(program(), logs, common) == ["person", "person"]
+    assert chosen_types(program(even_types=1.0), logs, common) == ["person", "place"]
+    assert chosen_types(program(even_types=0.1), logs, common) == ["person", "person"]
+
+
+def test_a_phrase_comes_with_its_direction() -> None:
+    wanted = program(phrases=("knows", "owns"))
+    # What counts is which of the phrases, not how likely any of them was.
+    logs = {(0, 2): (-1.0, -3.0), (2, 0): (-9.0, -12.0), (0, 1): (-1.0, -1.0), (1, 0): (-1.0, -1.0)}
+    assert chosen_phrases(wanted, [(0, 2), (0, 1)], logs) == [(0, 1, "knows"), (2, 0, "knows")]
+    assert chosen_phrases(wanted, [], {}) == []
+
+
+def test_a_phrase_that_the_text_favours_everywhere_counts_less() -> None:
+    logs = {(0, 1): (-0.1, -3.0), (1, 0): (-0.1, -3.0), (0, 2): (-0.1, -3.0), (2, 0): (-0.4, -1.2)}
+    pairs = [(0, 1), (0, 2)]
+    raw = chosen_phrases(program(phrases=("knows", "owns")), pairs, logs)
+    even = chosen_phrases(program(phrases=("knows", "owns"), even_phrases=1.0), pairs, logs)
+    assert raw == [(0, 1, "knows"), (0, 2, "knows")]
+    assert even[1] == (2, 0, "owns")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"types": ("a\nb",)}, "one line"),
+        ({"phrases": (" ",)}, "one line"),
+        ({"types": ("a", "a")}, "told apart"),
+        ({"phrase_words": 0}, "room"),
+    ],
+)
+def test_what_cannot_stand_on_a_line_is_refused(changes: dict[str, object], words: str) -> None:
+    checked(program())
+    with pytest.raises(ConstraintError, match=words):
+        checked(program(**changes))
 
 
 def test_pairs_go_in_the_likelier_direction_and_the_likeliest_stay() -> None:

@@ -10,7 +10,7 @@ from localrag.engine.weighed_program import WeighedRecords
 from localrag.extraction.candidates import find_candidates
 from localrag.extraction.compact import MAX_ENTITIES, budget, compact_program, parse_compact
 from localrag.extraction.extractor import Extractor
-from localrag.extraction.judgement import JUDGEMENTS, SURE
+from localrag.extraction.judgement import JUDGEMENTS, PAIRS_OF_MANY
 from localrag.sections import ExtractionSettings
 from localrag.store.rows import ChunkRow
 
@@ -75,7 +75,11 @@ def test_longer_chunks_may_have_more_records_up_to_the_settings() -> None:
     none = compact_program(find_candidates(TEXT), ("person",), TEXT, replace(SETTINGS, max_relations=0), "en")
     assert short.max_entities < long.max_entities == MAX_ENTITIES
     assert (told.max_entities, told.max_relations, none.max_relations) == (7, 5, 0)
-    assert budget(short, SETTINGS) < budget(long, SETTINGS) <= SETTINGS.max_tokens
+    # What the model writes itself has room; what is only weighed needs none for whole lists.
+    own = [replace(program, types=()) for program in (short, long)]
+    assert budget(own[0], SETTINGS) < budget(own[1], SETTINGS) <= SETTINGS.max_tokens
+    assert budget(short, SETTINGS) == budget(long, SETTINGS) < budget(own[1], SETTINGS)
+    assert budget(long, replace(SETTINGS, max_tokens=50)) == 50
 
 
 def test_the_request_shares_everything_but_the_text() -> None:
@@ -110,6 +114,26 @@ def test_what_the_model_need_not_write_comes_from_the_text() -> None:
     assert "Sele" in evidence
 
 
+def test_a_relation_without_words_of_the_model_says_what_the_text_says_of_both() -> None:
+    text = "Mira Holt keeps the lighthouse of Sele. Jon Aas sells nets in Varn."
+    written = [
+        *(("entity", f"{name} | person\n") for name in ("Mira Holt", "Sele", "Jon Aas", "Varn")),
+        ("end", "END\n"),
+        ("relationship", "Mira Holt -> Sele | \n"),
+        ("relationship", "Jon Aas -> Sele | \n"),
+        ("end", "END"),
+    ]
+    reading, rejects = Extractor(SETTINGS).read(chunk(text), generation(written))
+    assert rejects == []
+    together, apart = reading.relations
+    assert together.description == "Mira Holt keeps the lighthouse of Sele."
+    assert text[together.start : together.end] == together.description
+    assert apart.description == "Jon Aas sells nets in Varn. … Mira Holt keeps the lighthouse of Sele."
+    assert apart.start == -1
+    short, _ = Extractor(replace(SETTINGS, max_description=60)).read(chunk(text), generation(written))
+    assert all(0 < len(relation.description) <= 60 for relation in short.relations)
+
+
 def test_a_further_pass_chooses_freely_among_the_names_that_are_left() -> None:
     extractor = Extractor(replace(SETTINGS, gleaning="once"))
     before, _ = extractor.read(chunk(), generation(WRITTEN))
@@ -129,13 +153,20 @@ def test_chinese_chunks_get_the_chinese_prompt_and_types() -> None:
     assert "事物" in request.messages[0].text
 
 
-def test_long_texts_are_judged_by_weights_of_their_own() -> None:
+def test_names_and_pairs_of_long_texts_are_judged_without_the_model() -> None:
     long_text = TEXT + " Jon Aas met her. Ida Lind met Jon Aas."
     short = compact_program(find_candidates(TEXT), ("person",), TEXT, SETTINGS, "en")
     long = compact_program(find_candidates(long_text), ("person",), long_text, SETTINGS, "en")
     assert short.name_weights == JUDGEMENTS["en"].names
-    assert long.name_weights == JUDGEMENTS["en"].names_of_many
-    assert long.sure == SURE < short.sure
+    assert short.pair_weights == JUDGEMENTS["en"].pairs
+    assert compact_program(find_candidates(TEXT), ("人物",), TEXT, SETTINGS, "zh").weigh_pairs
+    assert not short.weigh_pairs
+    assert any(short.unlikely <= prior < short.sure for prior in short.priors)
+    assert long.pair_weights == PAIRS_OF_MANY
+    assert not long.weigh_pairs
+    assert not any(long.unlikely <= prior < long.sure for prior in long.priors)
+    assert any(prior >= long.sure for prior in long.priors)
+    assert any(prior < long.unlikely for prior in long.priors)
 
 
 def test_a_name_that_stands_alone_somewhere_does_not_compete_with_the_longer_one() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
-from localrag.engine.types import EngineOptions, Generation
+from localrag.engine.options import EngineOptions
+from localrag.engine.types import Generation
 from localrag.extraction.extractor import PROFILES, Extractor
 from localrag.extraction.gleaning import ReadingJob
 from localrag.sections import ExtractionSettings
