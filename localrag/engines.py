@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING
 
 from localrag.catalogue.entries import Role
 from localrag.catalogue.installed import embedding_profile, find_embedding_model, find_model
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Decide
-from localrag.engine.types import (
-    Embedder,
-    EngineOptions,
-    Generation,
-    GenerationRequest,
-    LanguageModel,
-    Pausable,
-)
+from localrag.engine.types import Embedder, Generation, GenerationRequest, LanguageModel, Pausable
 from localrag.errors import Cancelled, ModelError, SettingsError
 from localrag.pausing import Pause
+from localrag.retrieval.rerank import Reranking
 from localrag.settings import Settings
 from localrag.stopping import POLL
-from localrag.store.rows import GenerationRow, SpaceFields
+from localrag.store.rows import GenerationRow
+from localrag.store.space_rows import SpaceFields
 
 if TYPE_CHECKING:
+    from localrag.engine.gguf import GgufInfo
     from localrag.engine.measuring import Measured
     from localrag.engine.tuned import Tuning
 
@@ -50,8 +47,10 @@ class Engines:
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
         others: Mapping[str, Embedder] | None = None,
+        reranker: Reranking | None = None,
     ) -> None:
-        """`others` are further embedding models by name, for files whose vectors they made."""
+        """`others` are further embedding models by name, for files whose vectors they made; `reranker` puts
+        passages in order."""
         self._settings = settings or Settings()
         self._lock = threading.RLock()
         self._measuring = threading.Lock()
@@ -59,6 +58,8 @@ class Engines:
         self._embedder = embedder
         self._embedder_given = embedder is not None
         self._others = dict(others or {})
+        self._reranker = reranker
+        self._inspected: tuple[tuple[Path, int, int, int], GgufInfo] | None = None
         self.background = Pause()
         """Whether indexing stands still; switched by `pause_background` and `resume_background`."""
 
@@ -98,6 +99,24 @@ class Engines:
             return self._embedder
 
     @property
+    def has_reranker(self) -> bool:
+        """Whether a model that ranks passages was given, or is named by the settings."""
+        return self._reranker is not None or bool(self._settings.models.reranker.strip())
+
+    @property
+    def reranker(self) -> Reranking:
+        """The model that ranks passages. Raises `ModelNotFound` or `ModelInvalid`."""
+        with self._lock:
+            if self._reranker is None:
+                from localrag.catalogue.rerankers import find_reranker
+                from localrag.engine.reranker import WorkerReranker
+
+                self._reranker = WorkerReranker(
+                    find_reranker(self._settings.models.reranker), self.options()
+                )
+            return self._reranker
+
+    @property
     def named_embedder(self) -> str:
         """The embedding model that the settings ask for; empty if they leave the choice to us."""
         remote = self._settings.remote
@@ -126,6 +145,14 @@ class Engines:
         if other is not None and other.space.fingerprint == space.fingerprint:
             return other
         return self.embedder
+
+    def embedder_for(self, active: SpaceFields | None) -> Embedder:
+        """The embedding model to work with on a file that is searched by vectors of `active`, or has none.
+
+        The one that the settings name; where they name none, the one that made the file's vectors. Raises as
+        `embedder_of` does.
+        """
+        return self.embedder if active is None or self.named_embedder else self.embedder_of(active)
 
     def _other(self, name: str) -> Embedder | None:
         with self._lock:
@@ -222,14 +249,19 @@ class Engines:
                 return "", None
         from localrag.engine.client import WorkerModel
         from localrag.engine.gguf import inspect
-        from localrag.engine.measuring import find_stored
+        from localrag.engine.tuned import stored, subject
 
         if self._model is not None and not isinstance(self._model, WorkerModel):
             return "", None
         try:
             path = find_model(self._settings.models.chat, "chat")
-            return inspect(path).fingerprint, find_stored(path, self.options())
-        except ModelError:
+            file = path.stat()
+            seen = (path, file.st_ino, file.st_size, file.st_mtime_ns)
+            # Every question asks for this, and to read a header takes about 50 ms.
+            info = self._inspected[1] if self._inspected and self._inspected[0] == seen else inspect(path)
+            self._inspected = (seen, info)
+            return info.fingerprint, stored(subject(info, self.options()))
+        except (ModelError, OSError):
             # Who needs the model is told when it is started.
             return "", None
 
@@ -251,7 +283,7 @@ class Engines:
     def close(self) -> None:
         """Stop the workers. May be called twice; a later use starts them again."""
         with self._lock:
-            held = (self._model, self._embedder, *self._others.values())
+            held = (self._model, self._embedder, self._reranker, *self._others.values())
         for engine in held:
             if engine is not None:
                 engine.close()

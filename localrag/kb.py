@@ -9,28 +9,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from localrag import filing
 from localrag.adding import AddEvent, AddReport, add
-from localrag.answering.answerer import Answerer
-from localrag.answering.types import Answer, AskEvent
-from localrag.claiming import ClaimDesk, ClaimEvent, Wanted, extract_claims
-from localrag.curating import AliasDesk, EntityDesk, RelationDesk, TagDesk
+from localrag.claiming import ClaimEvent, Wanted, extract_claims
 from localrag.deleting import Deleted, delete
 from localrag.engine.tuned import in_words
-from localrag.engines import Engines
-from localrag.errors import Cancelled
 from localrag.finding import SUFFIX, document_named, find_knowledge_base
 from localrag.indexing import Budget, Estimate, IndexEvent, expected, index
+from localrag.opened import Opened
 from localrag.overview import Status, VectorStatus, overview
 from localrag.reembedding import ReembedEvent, cancel_reembedding, reembed
-from localrag.retrieval.types import Retrieved
 from localrag.retrying import RetryReport, retry
 from localrag.runlock import ensure_free
-from localrag.settings import Settings
-from localrag.store.database import Store
 from localrag.store.failure_rows import FailedFile, FailedPassage
 from localrag.store.file_rows import FileFacts, MergeReport
 from localrag.store.followed_rows import RootRow
@@ -57,7 +48,7 @@ __all__ = [
 ]
 
 
-class KnowledgeBase:
+class KnowledgeBase(Opened):
     """A knowledge base in one file.
 
     with KnowledgeBase.create(Path("notes.localrag")) as kb:
@@ -66,78 +57,6 @@ class KnowledgeBase:
             print(event)
         print(kb.ask("Who repaired the bridge?").to_markdown())
     """
-
-    def __init__(self, store: Store, settings: Settings, engines: Engines | None) -> None:
-        """For `create` and `open`, which are how a knowledge base is made."""
-        self._store = store
-        self._settings = settings
-        self._own_engines = engines is None
-        self._engines = engines or Engines(settings)
-        self._answerer = Answerer(store, self._engines, settings)
-        store.vectors.cache.cap = settings.retrieval.vector_cache_mb << 20
-
-    @classmethod
-    def create(cls, path: Path, *, settings: Settings | None = None, engines: Engines | None = None) -> Self:
-        """Make a new knowledge base.
-
-        Raises `KnowledgeBaseExists`, `KnowledgeBaseNotFound` (no such folder), `KnowledgeBaseReadOnly`.
-        """
-        return cls(Store.create(Path(path)), settings or Settings(), engines)
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        *,
-        settings: Settings | None = None,
-        engines: Engines | None = None,
-        read_only: bool = False,
-    ) -> Self:
-        """Open a knowledge base; one that cannot be written is opened for asking only.
-
-        Raises `KnowledgeBaseNotFound`, `NotAKnowledgeBase`, `NewerFormat`.
-        """
-        return cls(Store.open(Path(path), read_only=read_only), settings or Settings(), engines)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._store.path
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it can only be asked: opened so, or the file cannot be written."""
-        return self._store.read_only
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a person should know of how the file was opened, in sentences; mostly empty."""
-        return self._store.notes
-
-    @property
-    def entities(self) -> EntityDesk:
-        """Looks entities up and decides about them: merge, split, rename, retype, edit, delete, undo."""
-        return EntityDesk(self._store)
-
-    @property
-    def relations(self) -> RelationDesk:
-        """Looks relations up and decides about them: merge, reverse, split, edit, delete, undo."""
-        return RelationDesk(self._store)
-
-    @property
-    def aliases(self) -> AliasDesk:
-        """Other names of entities: list, add, remove, undo."""
-        return AliasDesk(self._store)
-
-    @property
-    def tags(self) -> TagDesk:
-        """Tags of documents: list, add, remove, undo."""
-        return TagDesk(self._store)
-
-    @property
-    def claims(self) -> ClaimDesk:
-        """Looks through claims: lists, timelines, contradictions, what makes them or is their subject."""
-        return ClaimDesk(self._store)
 
     def extract_claims(
         self, wanted: Wanted | None = None, cancel: threading.Event | None = None
@@ -148,20 +67,6 @@ class KnowledgeBase:
         `claiming.extract_claims` says.
         """
         return extract_claims(self._store, self._engines, self._settings, wanted, cancel)
-
-    def close(self) -> None:
-        """Close the file, and the engines if they were not given by the caller. May be called twice."""
-        self._store.close()
-        if self._own_engines:
-            self._engines.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def add(
         self,
@@ -256,7 +161,7 @@ class KnowledgeBase:
         document is named, or with `everything`. Raises `UsageError` for a document that is not there,
         `KnowledgeBaseReadOnly`.
         """
-        ids = {item if isinstance(item, int) else document_named(self._store, item) for item in documents}
+        ids = {item if isinstance(item, int) else document_named(self._store, item).id for item in documents}
         chunking = self._settings.chunking
         return retry(
             self._store,
@@ -339,39 +244,6 @@ class KnowledgeBase:
         """
         return cancel_reembedding(self._store)
 
-    def search(self, question: str, *, mode: str = "mix") -> Retrieved:
-        """What would be put before the model, without asking it.
-
-        Raises `UsageError` for an empty question or an unknown mode, `NothingIndexed`.
-        """
-        return self._answerer.retrieve(question, mode)
-
-    def stream(
-        self, question: str, *, mode: str = "mix", cancel: threading.Event | None = None
-    ) -> Generator[AskEvent, None, None]:
-        """Answer a question piece by piece; the last event is the `Answer`.
-
-        While it is iterated it raises `UsageError`, `NothingIndexed`, `ModelNotFound`, `PromptTooLong`,
-        `EngineError`, and `Cancelled` within half a second after `cancel` is set.
-        """
-        return self._answerer.stream(question, mode, cancel)
-
-    def ask(
-        self,
-        question: str,
-        *,
-        mode: str = "mix",
-        on_event: Callable[[AskEvent], None] | None = None,
-        cancel: threading.Event | None = None,
-    ) -> Answer:
-        """Answer a question; `on_event` hears of everything that `stream` gives. Raises as `stream` does."""
-        for event in self.stream(question, mode=mode, cancel=cancel):
-            if on_event is not None:
-                on_event(event)
-            if isinstance(event, Answer):
-                return event
-        raise Cancelled("The answer was stopped.", "Ask again.")
-
     def status(self) -> Status:
         """The state of the knowledge base."""
         return overview(self._store)
@@ -407,7 +279,7 @@ class KnowledgeBase:
         if self._store.read_only:
             raise read_only_error(self.path)
         self._store.documents.delete(
-            document if isinstance(document, int) else document_named(self._store, document)
+            document if isinstance(document, int) else document_named(self._store, document).id
         )
 
     def delete_documents(self, documents: Sequence[str | int], *, dry_run: bool = False) -> Deleted:

@@ -40,6 +40,12 @@ def plain(text: str, *, lines: bool = False) -> str:
     return text if lines else " ".join(text.split())
 
 
+def quoted(text: str, most: int = 60) -> str:
+    """A name within a sentence: in quotes, harmless and of `most` characters at most."""
+    text = plain(text)
+    return f"“{text if len(text) <= most else text[: most - 1] + '…'}”"
+
+
 def plain_lines(text: str) -> str:
     """`plain` with its lines and with four blanks for a tab, for screens that lay text out in cells."""
     return plain(text, lines=True).replace("\t", "    ")

@@ -7,7 +7,6 @@ all are there, the old space is searched; then one transaction switches and drop
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -18,11 +17,10 @@ from localrag.engines import Engines
 from localrag.errors import Cancelled, EngineError, ModelNotFound
 from localrag.indexing.events import Embedded, Note
 from localrag.indexing.vectors import VectorStage
-from localrag.runlock import Unlockable, ensure_free, only_run
+from localrag.runlock import ensure_free, noticed_run
 from localrag.stopping import wait_for
 from localrag.store.database import Store
-from localrag.store.rows import SpaceRow
-from localrag.store.space_rows import SpaceProgress
+from localrag.store.space_rows import SpaceProgress, SpaceRow
 from localrag.store.spaces import OWNERS
 from localrag.store.sqlite import read_only_error
 
@@ -137,11 +135,9 @@ class _Run:
 
     def events(self) -> Generator[ReembedEvent, None, None]:
         """The whole run."""
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(only_run(self._store.path, _DONE))
-            except Unlockable as error:
-                yield Note(f"Another program that does the same would not be noticed: {error}")
+        with noticed_run(self._store.path, _DONE, "does the same") as unnoticed:
+            if unnoticed:
+                yield Note(unnoticed)
             yield from self._whole()
 
     def _whole(self) -> Iterator[ReembedEvent]:

@@ -48,6 +48,22 @@ def only_run(path: Path, done: str = "indexed") -> Iterator[None]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def noticed_run(path: Path, done: str = "indexed", task: str = "indexes this file") -> Iterator[str]:
+    """`only_run` for work that goes on without a lock too; gives a sentence that tells of that, else "".
+
+    `task` says in it what another program does that would not be noticed. Raises `KnowledgeBaseBusy` as
+    `only_run` does.
+    """
+    with contextlib.ExitStack() as held:
+        told = ""
+        try:
+            held.enter_context(only_run(path, done))
+        except Unlockable as error:
+            told = f"Another program that {task} would not be noticed: {error}"
+        yield told
+
+
 def ensure_free(path: Path, done: str = "indexed") -> None:
     """Raise `KnowledgeBaseBusy` if the knowledge base is being `done` by another program now."""
     with contextlib.suppress(Unlockable), only_run(path, done):

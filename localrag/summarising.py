@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from localrag.engine.types import Embedder
 from localrag.engines import Engines
 from localrag.errors import Cancelled, EmbeddingSpaceMismatch, EngineError, ModelError, UsageError
 from localrag.indexing.events import Embedded, Note
 from localrag.indexing.summaries import SummaryStage, stage_of
 from localrag.indexing.summary_events import SummariesPlanned, SummaryEvent, SummaryFailed, SummaryWritten
 from localrag.indexing.vectors import VectorStage
-from localrag.runlock import Unlockable, only_run
+from localrag.runlock import noticed_run
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.database import Store
@@ -110,11 +108,9 @@ class _Run:
 
     def events(self) -> Generator[SummariseEvent, None, None]:
         """The whole run."""
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(only_run(self._store.path))
-            except Unlockable as error:
-                yield Note(f"Another program that indexes this file would not be noticed: {error}")
+        with noticed_run(self._store.path) as unnoticed:
+            if unnoticed:
+                yield Note(unnoticed)
             cancelled = False
             try:
                 yield from self._work()
@@ -149,15 +145,9 @@ class _Run:
         active = self._store.vectors.active_space()
         if active is None:
             return
-        engines = self._engines
-
-        def found() -> Embedder:
-            # As `index` chooses: where the settings name none, the one that made the file's vectors.
-            return engines.embedder if engines.named_embedder else engines.embedder_of(active)
-
         try:
-            embedder = wait_for(found, self._cancel)
-            vectors = VectorStage(self._store, embedder, self._cancel, engines.background)
+            embedder = wait_for(lambda: self._engines.embedder_for(active), self._cancel)
+            vectors = VectorStage(self._store, embedder, self._cancel, self._engines.background)
         except Cancelled:
             raise
         except (EngineError, ModelError, EmbeddingSpaceMismatch) as error:

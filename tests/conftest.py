@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from localrag.engine.programs import Records
+from localrag.engine.programs import Decide, Records
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engine.types import GenerationRequest
 from localrag.engines import Engines
@@ -86,6 +86,8 @@ RECORDS = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Put this process and every Python process that tests start under guard."""
+    if config.getoption("dist", "no") != "no":
+        return  # This process only hands out the tests; each of those that run them comes here by itself.
     os.environ[guard.SWITCH] = "1"
     os.environ[guard.LOG] = str(_LOG)
     # No test measures this machine by itself, or runs with what was measured of it.
@@ -95,6 +97,14 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != folder]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *paths])
     guard.install()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A real model computes on all processors, so its tests run alone."""
+    for item in items:
+        if item.get_closest_marker("model"):
+            item.add_marker("alone")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -118,6 +128,9 @@ def reader(answer: str | Callable[[GenerationRequest], str] = "", **options: Any
     """A model that reads the library as `RECORDS` says and answers every question with `answer`."""
 
     def answers(request: GenerationRequest) -> str:
+        if isinstance(request.program, Decide):
+            # Before it answers it is asked whether it would refuse; it would not.
+            return request.program.options[-1]
         if request.task == "extraction":
             prompt = "".join(message.text for message in request.messages)
             found = next((text for part, text in RECORDS.items() if part in prompt), "<|COMPLETE|>")

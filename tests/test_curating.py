@@ -36,6 +36,8 @@ def test_entities_are_found_by_name_alias_and_number(kb: KnowledgeBase) -> None:
         ("Marta Lindt", "“Marta Lindt”", "Did you mean “Marta Lind”"),
         ("kvern", "“kvern”", "“Kvern Works”"),
         ("zzzzzz", "“zzzzzz”", "entities list"),
+        ("a", "“a”", "entities list"),
+        ("li", "“li”", "entities list"),
         ("#999", "“#999”", "entities list"),
         ("", "“”", "entities list"),
         ("#" + "9" * 50, "“#99", "entities list"),

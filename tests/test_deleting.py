@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from localrag.deleting import choose
 from localrag.engine.scripted import ScriptedEmbedder
 from localrag.engines import Engines
 from localrag.errors import KnowledgeBaseReadOnly, UsageError
+from localrag.finding import choose
 from localrag.kb import KnowledgeBase
 from localrag.settings import Settings
 from localrag.store.database import Store

@@ -11,16 +11,10 @@ from typing import Any
 import pytest
 
 from localrag.catalogue.installed import EmbeddingProfile
+from localrag.engine.options import EngineOptions, options_of
 from localrag.engine.programs import CitedText
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
-from localrag.engine.types import (
-    EngineOptions,
-    Generation,
-    GenerationRequest,
-    Message,
-    Piece,
-    options_of,
-)
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.engines import Engines, generation_row
 from localrag.errors import ModelInvalid, ModelNotFound
 from localrag.sections import EngineSettings, ModelSettings, RemoteSettings

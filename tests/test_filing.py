@@ -197,6 +197,10 @@ MORE = {
     "UPDATE decisions SET arguments = '{\"key\": 7'": "damaged decision was taken out",
     "INSERT INTO claims (chunk_id, subject_key, type, status, description) SELECT id, 'nobody', 'x', 'TRUE', "
     "'' FROM chunks LIMIT 1; INSERT INTO claim_quotes SELECT id, 0, 2 FROM claims": "1 claims were about",
+    "INSERT INTO claims (chunk_id, subject_key, type, status, description, start_date) SELECT id, 'nobody', "
+    "'x', 'TRUE', '', '1942-01-01' FROM chunks LIMIT 1; "
+    "INSERT INTO claim_quotes SELECT id, 0, 2 FROM claims; "
+    "INSERT INTO claim_quotes SELECT id, 1, 99999 FROM claims": "1 claims lost their date",
     "INSERT INTO citations (message_id, number, label, kind, path, char_start, char_end, text) "
     "SELECT id, 1, 'x', 'document', 'a.txt', 0, 4, 'Tove' FROM messages": "1 citations say now",
     "INSERT INTO communities (level) VALUES (0); "

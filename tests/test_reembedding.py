@@ -280,7 +280,7 @@ with Store.open(path) as store:
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="not here: no SIGKILL")
 @pytest.mark.parametrize(
     ("where", "count", "kept"),
     [
@@ -322,7 +322,7 @@ def killed(path: Path, where: str, count: int) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="not here: no SIGKILL")
 def test_killed_right_after_the_switch_it_is_done(path: Path, tmp_path: Path) -> None:
     killed(path, "switched", 1)
     with Store.open(path) as store:

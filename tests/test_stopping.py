@@ -26,6 +26,7 @@ def test_result_and_error_come_through() -> None:
         wait_for(broken, threading.Event())
 
 
+@pytest.mark.alone
 def test_a_stop_does_not_wait_for_the_work() -> None:
     cancel, release = threading.Event(), threading.Event()
     _set_after(cancel, 0.1)
@@ -76,6 +77,7 @@ def test_an_error_between_items_comes_through() -> None:
         next(items)
 
 
+@pytest.mark.alone
 def test_a_stop_between_items_is_quick_and_closes_the_source() -> None:
     cancel, release, closed = threading.Event(), threading.Event(), threading.Event()
 

@@ -117,6 +117,24 @@ def test_an_entity_tells_what_was_merged_into_it(kb: KnowledgeBase) -> None:
     assert kb.entities.show("UN").merged == ()
 
 
+@pytest.mark.parametrize(
+    ("short", "full", "reason"),
+    [
+        ("M. Lind", "Marta Lind", "an initial for a part of it"),
+        ("Marta E. Lind", "Marta Elise Lind", "an initial for a part of it"),
+        ("Marta Lind", "Marta Elise Lind", "less of its middle"),
+    ],
+)
+def test_an_initial_is_called_an_initial(tmp_path: Path, short: str, full: str, reason: str) -> None:
+    with Store.create(tmp_path / "n.localrag") as store:
+        read(store, "a.txt", f"{full} came. {short} went.", [full, short])
+        resolve(store, ResolutionSettings())
+    with KnowledgeBase.open(tmp_path / "n.localrag") as kb:
+        (item,) = kb.entities.show(full).merged
+        assert item.name == short
+        assert item.evidence == (f"the other name with {reason}",)
+
+
 def test_a_name_that_means_several_has_to_be_said_in_full(kb: KnowledgeBase) -> None:
     assert kb.entities.show("holmes").entity.name == "Holmes"
     kb.entities.delete("Holmes")
@@ -135,6 +153,34 @@ def test_keeping_apart_takes_an_automatic_merge_back(kb: KnowledgeBase) -> None:
     assert kb.entities.log()[0].sentence == "Keep “Holmes” and “Sherlock Holmes” apart."
     kb.entities.undo()
     assert kb.entities.show("Sherlock Holmes").merged
+
+
+def test_names_that_a_person_made_one_are_not_kept_apart_in_silence(kb: KnowledgeBase) -> None:
+    merge = kb.entities.merge(["Holmes"], "Sherlock Holmes")
+    for names in (("Holmes", "Sherlock Holmes"), ("sherlock holmes", "Mr. Holmes")):
+        with pytest.raises(UsageError, match=f"are one by your decision {merge.id}") as caught:
+            kb.entities.keep_apart(*names)
+        assert f"localrag entities undo {merge.id}" in caught.value.hint
+    kb.entities.undo(merge.id)
+    assert kb.entities.keep_apart("Holmes", "Sherlock Holmes").kind == "entity.apart"
+
+
+def test_names_that_are_made_one_twice_are_told_so_twice(kb: KnowledgeBase) -> None:
+    first = kb.aliases.add("Sherlock Holmes", "Consulting Detective")
+    kb.entities.merge(["Holmes"], "Sherlock Holmes")
+    second = kb.entities.merge(["UN"], "Sherlock Holmes")
+    assert second.id > first.id
+    with pytest.raises(UsageError, match=f"by your decision {second.id}"):
+        kb.entities.keep_apart("UN", "Holmes")
+
+
+def test_a_pair_that_is_kept_apart_makes_no_second_decision(kb: KnowledgeBase) -> None:
+    made = kb.entities.keep_apart("Holmes", "Sherlock Holmes")
+    with pytest.raises(UsageError, match=f"are kept apart already, by decision {made.id}"):
+        kb.entities.keep_apart("Sherlock Holmes", "mr. holmes")
+    assert len(kb.entities.log()) == 1
+    kb.entities.undo()
+    kb.entities.keep_apart("Sherlock Holmes", "Holmes")
 
 
 @pytest.mark.parametrize(

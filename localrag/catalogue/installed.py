@@ -9,7 +9,8 @@ from typing import Final
 
 from localrag import settings
 from localrag.catalogue.checks import Check, Checks
-from localrag.catalogue.entries import FOREIGN_PREFERENCE, CatalogueEntry, Role, catalogue
+from localrag.catalogue.entries import FOREIGN_PREFERENCE, CatalogueEntry, Role
+from localrag.catalogue.listing import catalogue
 from localrag.engine.gguf import GgufInfo, inspect
 from localrag.engine.gguf_format import shown_name
 from localrag.errors import ModelError, ModelInvalid, ModelNotFound
@@ -175,7 +176,7 @@ def suitable_role(info: GgufInfo) -> Role:
     elif not info.tokenizer or info.tokenizer == "none" or not info.vocabulary:
         reason = "it has no tokenizer, so it is not a model for text"
     elif info.pooling == "rank":
-        reason = "it is a model that ranks texts; localrag uses chat and embedding models"
+        reason = "it ranks texts and does nothing else; name it in the setting models.reranker"
     elif info.is_embedding and info.pooling is None:
         reason = "it is an embedding model whose file does not say how vectors are pooled"
     if reason:

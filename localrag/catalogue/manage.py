@@ -10,7 +10,7 @@ from typing import Final
 
 from localrag import settings
 from localrag.catalogue.checks import Checks
-from localrag.catalogue.entries import CatalogueEntry, Role, catalogue
+from localrag.catalogue.entries import CatalogueEntry, Role
 from localrag.catalogue.files import (
     copy_hashed,
     free_bytes,
@@ -20,6 +20,7 @@ from localrag.catalogue.files import (
     move_into_place,
 )
 from localrag.catalogue.installed import InstalledModel, named_model, reason_of, suitable_role
+from localrag.catalogue.listing import catalogue
 from localrag.catalogue.pull import DIFFERENT, OnProgress, PullProgress
 from localrag.engine.gguf import GgufInfo, inspect
 from localrag.engine.gguf_format import shown_name

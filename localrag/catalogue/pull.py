@@ -17,7 +17,7 @@ from typing import Final, Literal
 from localrag import settings
 from localrag.catalogue import wheels
 from localrag.catalogue.checks import Checks
-from localrag.catalogue.entries import CatalogueEntry, Part, catalogue
+from localrag.catalogue.entries import CatalogueEntry, Part
 from localrag.catalogue.files import (
     CHUNK,
     append,
@@ -28,6 +28,7 @@ from localrag.catalogue.files import (
     megabytes,
     move_into_place,
 )
+from localrag.catalogue.listing import catalogue
 from localrag.errors import ModelInvalid, ModelNotFound, PullFailed
 
 Step = Literal["fetch", "check", "convert", "copy"]

@@ -10,9 +10,10 @@ from typing import Final
 import psutil
 
 from localrag import settings
-from localrag.catalogue.entries import CatalogueEntry, KnownModel, Role, catalogue, fold_name
+from localrag.catalogue.entries import CatalogueEntry, KnownModel, Role, fold_name
 from localrag.catalogue.files import free_bytes, megabytes
 from localrag.catalogue.installed import InstalledModel, installed
+from localrag.catalogue.listing import catalogue
 
 _CGROUP_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),

@@ -13,7 +13,8 @@ from localrag.cli.invocation import Invocation, json_option, kb_option, pass_inv
 
 if TYPE_CHECKING:
     from localrag.curating import EntityView, Merged
-    from localrag.store.rows import EntityRow
+    from localrag.store.browse import Variant
+    from localrag.store.graph_rows import EntityRow
 
 _RELATIONS = 10
 _NUMBER = click.IntRange(min=1, max=1_000_000)
@@ -92,7 +93,7 @@ def show(invocation: Invocation, name: str) -> None:
             ("Aliases", ", ".join(alias.name for alias in view.aliases) or "none"),
             ("Merged", "; ".join(map(_merged, view.merged[:20])) or "none"),
             *(
-                (label, ", ".join(f"{item.text} ({item.mentions:,})" for item in items[:20]))
+                (label, ", ".join(f"{item.text} ({_mentions(item)})" for item in items[:20]))
                 for label, items in (
                     ("Written as", variants.names),
                     ("Types read", variants.types),
@@ -296,6 +297,10 @@ def _description(row: EntityRow) -> str:
 def _merged(item: Merged) -> str:
     where = f" in {item.document}" if item.document else ""
     return f"{item.name}{where} ({'; '.join(item.evidence)})"
+
+
+def _mentions(item: Variant) -> str:
+    return output.number(item.mentions, "mention")
 
 
 def _short(text: str) -> str:

@@ -11,8 +11,8 @@ from localrag.errors import UsageError
 if TYPE_CHECKING:
     from localrag.indexing import Budget, Estimate, IndexReport
 
-MORE = "Second looks, claims and summaries come on top."
-"""Said where the settings want something that an estimate does not hold."""
+MORE = "Summaries come on top."
+"""Said where the settings want what an estimate does not hold: it is not known what will be summed up."""
 
 _BASIS = {
     "readings": "as earlier readings in this file took",
@@ -35,6 +35,8 @@ def budget_of(minutes: float | None, tokens: int | None, *, watch: bool, estimat
 def in_words(estimate: Estimate) -> str:
     """An estimate in a sentence or two."""
     calls = output.number(estimate.calls, "call")
+    if estimate.claim_chunks:
+        calls += f", the claims of {output.number(estimate.claim_chunks, 'chunk')} among them"
     said = (
         f"Ahead: {calls}, about {_rounded(estimate.prompt_tokens)} tokens to read and "
         f"{_rounded(estimate.written_tokens)} to write"
@@ -54,10 +56,10 @@ def budget_end(report: IndexReport) -> str:
     what = "time" if report.reason == "minutes" else "tokens"
     are = "is" if what == "time" else "are"
     if not report.left:
-        return f"The {what} {are} used up; all chunks are read, and the next run makes the vectors that lack."
+        return f"The {what} {are} used up; all chunks are read, and the next run does what else is left."
     left = output.number(report.left, "chunk is", "chunks are")
-    if not report.read:
-        return f"The budget is too small for one chunk: nothing was read, and {left} left."
+    if not report.read and not report.failed:
+        return f"The {what} {are} used up before a chunk was read; {left} left. The next run goes on."
     return f"The {what} {are} used up; {left} left. The same command goes on from here."
 
 

@@ -76,8 +76,8 @@ def index(
 
     PATHs are added first. Chunks that connect most are read first, and every chunk is kept as soon as it is
     read: ctrl-c stops within a second, and the same command goes on where it stopped. With --minutes or
-    --budget-tokens it stops by itself, with the part that is most useful. Chunks that failed are tried once
-    more by the next run.
+    --budget-tokens it stops by itself, with the part that is most useful; one chunk at least is read, however
+    small the budget is. Chunks that failed are tried once more by the next run.
 
     \b
     Examples:
@@ -113,7 +113,8 @@ def index(
     if invocation.json:
         output.put_json(result | (asdict(report) if report is not None else {"cancelled": True}))
     elif report is not None and not report.cancelled:
-        output.say(_summary(report))
+        if report.read or report.failed or not (report.reason and report.left):
+            output.say(_summary(report))
         if report.reason:
             output.say(budget_end(report))
     if stop.asked:
@@ -127,7 +128,7 @@ def index(
 def _estimate(invocation: Invocation, paths: tuple[Path, ...]) -> int:
     """Say what reading what was added would take, and do nothing."""
     settings = invocation.settings()
-    more = settings.extraction.gleaning != "off" or settings.claims.at_index or settings.summaries.at_index
+    more = settings.summaries.at_index
     if paths:
         raise UsageError("--estimate adds nothing.", "Add the files first: localrag add FILE-OR-FOLDER")
     with invocation.knowledge_base(read_only=True) as kb:
@@ -136,7 +137,7 @@ def _estimate(invocation: Invocation, paths: tuple[Path, ...]) -> int:
         output.put_json(as_json(found))
     elif empty:
         output.put_text("The knowledge base is empty. Next: localrag add FILE-OR-FOLDER")
-    elif not found.chunks:
+    elif not (found.chunks or found.claim_chunks):
         output.put_text("Everything that was added is read already.")
     else:
         text = f"{output.number(found.chunks, 'chunk')} to read. {in_words(found)}"
@@ -165,12 +166,13 @@ def _watch(kb: KnowledgeBase, stop: Stop, *, poll: bool) -> None:
                 news = True
 
         bring_in()
-        while news and _unread(kb) and not stop.asked:
+        while news and _unfinished(kb) and not stop.asked:
             news = False
-            measure_first(kb, stop, quiet=False)
+            if _unread(kb):
+                measure_first(kb, stop, quiet=False)
             report = _read(kb, stop, quiet=False, between=look)
             tell_notes(kb)
-            if report is not None and not report.cancelled:
+            if report is not None and not report.cancelled and (report.read or report.failed):
                 output.say(_summary(report))
 
     follow(kb, stop, work, poll=poll)
@@ -180,6 +182,12 @@ def _unread(kb: KnowledgeBase) -> bool:
     """Whether there is anything for the model to read."""
     coverage = kb.status().coverage
     return coverage.read < coverage.total
+
+
+def _unfinished(kb: KnowledgeBase) -> bool:
+    """Whether there is anything to read, or a vector of a chunk to make."""
+    state = kb.status()
+    return _unread(kb) or state.vectors.chunks < state.chunks.total
 
 
 def _read(
@@ -225,8 +233,9 @@ class _Board:
                 documents = output.number(event.documents, "document")
                 chunks = output.number(event.chunks_to_read, "chunk")
                 self._bar.note(f"Reading {chunks} of {documents}. Ctrl-c stops; what is read is kept.")
-                if event.estimate is not None:
-                    self._bar.note(in_words(event.estimate))
+            if event.estimate is not None:
+                self._bar.note(in_words(event.estimate))
+            if event.chunks_to_read:
                 self._begin("Reading", event.chunks_to_read)
                 self._bar.update(0, "starting the model")
         elif isinstance(event, indexing.Embedded):

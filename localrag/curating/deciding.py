@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from localrag.errors import UsageError
 from localrag.graph.names import fold
-from localrag.plain import plain
+from localrag.plain import plain, quoted
 from localrag.store.curation_rows import (
     AddAlias,
     AddTag,
@@ -33,7 +33,7 @@ from localrag.store.curation_rows import (
     Where,
 )
 from localrag.store.database import Store
-from localrag.store.replay import concerned
+from localrag.store.decision_keys import concerned
 
 NAME_LENGTH = 200
 """Characters that a name, a type or a tag may have when a person types it."""
@@ -41,7 +41,9 @@ NAME_LENGTH = 200
 TEXT_LENGTH = 10_000
 """Characters that a description may have when a person types it."""
 
-_SHOWN = 60
+shown = quoted
+"""A name within a sentence: in quotes, harmless and short."""
+
 _NUMBER = re.compile(r"#[0-9]+")
 
 
@@ -124,12 +126,6 @@ class Desk:
         """The names of entities that decisions are about, by key; those that are gone are left out."""
         keys = {key for decision in decisions for key in concerned(decision)}
         return {key: row.name for key, row in self._store.graph.find_named(keys) if row.key == key}
-
-
-def shown(text: str) -> str:
-    """A name within a sentence: in quotes, harmless and short."""
-    text = plain(text)
-    return f"“{text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}”"
 
 
 def typed_name(text: str, what: str) -> tuple[str, str]:

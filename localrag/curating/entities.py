@@ -26,7 +26,7 @@ from localrag.store.curation_rows import (
 )
 from localrag.store.database import Store
 from localrag.store.decisions import ENTITY_KINDS
-from localrag.store.rows import EntityRow, RelationRow
+from localrag.store.graph_rows import EntityRow, RelationRow
 
 _RELATIONS = 20
 

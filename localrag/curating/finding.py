@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from localrag.curating.deciding import arrow, shown
 from localrag.errors import UsageError
-from localrag.finding import from_here
+from localrag.finding import document_named
 from localrag.graph.names import fold
 from localrag.store.curation_rows import DocumentRef, Pair
 from localrag.store.database import Store
-from localrag.store.rows import DocumentRow, EntityRow, RelationRow
+from localrag.store.graph_rows import EntityRow, RelationRow
+from localrag.store.rows import DocumentRow
 
 _LONGEST = 10_000
 """Characters of what is looked for; no name in a text is longer than its passage."""
@@ -57,29 +58,11 @@ class Finder:
         return self._store.graph.relation(found), pair
 
     def document(self, text: str) -> DocumentRow:
-        """The document with this path, with or without its root or seen from here, or number as `#12`.
+        """The document with this name, see `localrag.finding`.
 
         Raises `UsageError` if there is none, or if several have the path.
         """
-        rows = self._store.documents.list()
-        number = _number(text)
-        places = self._store.documents.all_places()
-        found = [
-            row
-            for row in rows
-            if row.id == number or any(text in (place.path, place.full) for place in places[row.id])
-        ]
-        if not found:
-            here = from_here(text)
-            found = [row for row in rows if any(place.full == here for place in places[row.id])]
-        if not found:
-            raise UsageError(
-                f"There is no document {shown(text)} in the knowledge base.", "See `localrag status --all`."
-            )
-        if len(found) > 1:
-            full = ", ".join(f"{row.root.rstrip('/')}/{row.path}" for row in found[:5])
-            raise UsageError(f"Several documents are named {shown(text)}.", f"Name one in full: {full}.")
-        return found[0]
+        return document_named(self._store, text)
 
     def _require_one(self, text: str, key: str) -> None:
         """Raise `UsageError` if passages give an alias to several entities and no person gave it to one."""

@@ -19,7 +19,7 @@ from localrag.store.curation_rows import (
 )
 from localrag.store.database import Store
 from localrag.store.decisions import RELATION_KINDS
-from localrag.store.rows import RelationRow
+from localrag.store.graph_rows import RelationRow
 
 
 @dataclass(frozen=True)

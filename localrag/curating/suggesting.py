@@ -11,8 +11,8 @@ from localrag.errors import UsageError
 from localrag.graph.names import fold
 from localrag.store.curation_rows import Decision, KeepApart, MergeEntities
 from localrag.store.database import Store
+from localrag.store.graph_rows import EntityRow
 from localrag.store.merges import LinkRow
-from localrag.store.rows import EntityRow
 
 REASONS = {
     "said": "a text says so",
@@ -20,6 +20,7 @@ REASONS = {
     "part": "part of the other name",
     "title": "the other name's last part behind a title",
     "middle": "the other name with less of its middle",
+    "initial": "the other name with an initial for a part of it",
     "form": "the other name without its legal or administrative form",
     "spelling": "the same letters",
     "contained": "words of the other name",
@@ -85,7 +86,7 @@ def suggestions(store: Store, limit: int) -> list[Suggestion]:
 def merged(store: Store, entity_id: int) -> tuple[Merged, ...]:
     """The names that were merged into an entity by themselves."""
     return tuple(
-        Merged(row.name, row.document, row.score, _reasons(row.kind, said=row.said))
+        Merged(row.name, row.document, row.score, _reasons(row.kind, row.key, row.into, said=row.said))
         for row in store.merges.into(entity_id)
     )
 
@@ -120,14 +121,26 @@ def rejecting(item: Suggestion) -> KeepApart:
 def keeping_apart(store: Store, names: Sequence[str]) -> Decision:
     """The decision that two names that a person typed are kept apart.
 
-    A name that was merged means itself here, not the entity that it went to. Raises `UsageError` for a name
-    that is not there, or if both are one name.
+    A name that was merged by itself means itself here, not the entity that it went to. Raises `UsageError`
+    for a name that is not there, if both are one name, or if a person decided about them before: that both
+    mean the same, which only taking that back undoes, or that they are kept apart.
     """
     (one, one_name), (other, other_name) = (_typed(store, name) for name in names)
     if one == other:
         raise UsageError(
             f"{shown(one_name)} and {shown(other_name)} are spellings of one name.",
             "Use `localrag entities split` to part its mentions.",
+        )
+    names_said = f"{shown(one_name)} and {shown(other_name)}"
+    if (row := store.decisions.joining(one, other)) is not None:
+        raise UsageError(
+            f"{names_said} are one by your decision {row.id}.",
+            f"Take it back, and they are two again: localrag entities undo {row.id}",
+        )
+    if (row := store.decisions.keeping_apart(one, other)) is not None:
+        raise UsageError(
+            f"{names_said} are kept apart already, by decision {row.id}.",
+            f"To let them be merged again: localrag entities undo {row.id}",
         )
     return apart((one, one_name), (other, other_name))
 
@@ -155,7 +168,7 @@ def _evidence(row: LinkRow) -> tuple[str, ...]:
         (row.neighbours, "name is related to both", "names are related to both"),
     )
     return (
-        *_reasons(row.kind, said=row.said),
+        *_reasons(row.kind, row.key, row.into, said=row.said),
         *(f"{count:,} {one if count == 1 else more}" for count, one, more in counted if count),
     )
 
@@ -167,6 +180,8 @@ def _likeness(store: Store, row: LinkRow) -> tuple[str, ...]:
     return () if alike is None else (f"their descriptions are {max(alike, 0):.0%} alike",)
 
 
-def _reasons(kind: str, *, said: bool) -> tuple[str, ...]:
+def _reasons(kind: str, key: str, into: str, *, said: bool) -> tuple[str, ...]:
+    if kind == "middle" and any(len(word) == 1 for word in set(key.split()) - set(into.split())):
+        kind = "initial"
     reason = REASONS.get(kind, kind)
     return (reason,) if kind == "said" or not said else (reason, REASONS["said"])

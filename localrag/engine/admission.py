@@ -21,14 +21,17 @@ class Room:
         self._cells = cells
         self._prefixes = prefixes
 
-    def fits(self, request: JobRequest, jobs: Sequence[Job]) -> bool:
-        """Whether a request fits beside `jobs`."""
+    def fits(self, request: JobRequest, jobs: Sequence[Job], held: int = 0) -> bool:
+        """Whether a request fits beside `jobs` and `held` cells that are kept for the next question.
+
+        These lie in the room that background jobs leave free for it.
+        """
         used = sum(job.request.need + SLACK for job in jobs) + self._prefixes.cells
         if request.prompt.shared not in self._prefixes:
             used += len(request.prompt.shared)
         urgent = request.priority > 0
         reserve = 0 if urgent or not jobs else min(RESERVE, self._cells // 4)
-        return used + request.need + SLACK + reserve <= self._cells
+        return used + request.need + SLACK + max(reserve, held) <= self._cells
 
     def victim(self, jobs: Sequence[Job]) -> Job | None:
         """The background job that loses least by starting again, or None if there is none."""

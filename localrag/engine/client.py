@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from localrag.engine.decisions import decide
 from localrag.engine.limits import check_options
+from localrag.engine.options import EngineOptions
 from localrag.engine.protocol import Message, unpack
 from localrag.engine.run import Run
 from localrag.engine.supervisor import Supervisor
@@ -25,7 +26,6 @@ from localrag.engine.types import (
     INTERACTIVE,
     Decision,
     EmbeddingSpace,
-    EngineOptions,
     Event,
     Generation,
     GenerationRequest,

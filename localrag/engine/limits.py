@@ -6,7 +6,7 @@ an absurd number of threads.
 
 from __future__ import annotations
 
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.errors import UsageError
 
 BOUNDS = {

@@ -12,11 +12,11 @@ from typing import Final
 
 from localrag.engine.gguf import inspect
 from localrag.engine.machine import OtherPrograms
+from localrag.engine.options import EngineOptions
 from localrag.engine.process import WorkerProcess
 from localrag.engine.protocol import Message
 from localrag.engine.tuned import BUSY, Subject, Tuning, from_message, save, stored, subject
 from localrag.engine.tuning import SECONDS
-from localrag.engine.types import EngineOptions
 from localrag.errors import EngineCrashed, EngineError
 from localrag.stopping import wait_for
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import llama_cpp as lib
 from llama_cpp._ggml import libggml
 
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.errors import SettingsError
 
 SPLIT_MODES: Final = {

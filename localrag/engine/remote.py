@@ -15,7 +15,7 @@ from typing import Protocol
 
 from localrag.engine.decisions import decide
 from localrag.engine.programs import offered
-from localrag.engine.remote_http import Stop
+from localrag.engine.remote_waiting import Stop
 from localrag.engine.remote_writing import Emit
 from localrag.engine.types import (
     INTERACTIVE,

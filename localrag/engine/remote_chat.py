@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from localrag.engine.remote_defuse import defuse
-from localrag.engine.remote_http import Server, Stop
+from localrag.engine.remote_http import Server
+from localrag.engine.remote_waiting import Stop
 from localrag.engine.types import GenerationRequest, Message
 from localrag.errors import RemoteRefused, RemoteUnreachable
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from localrag.engine.remote import Dialect, RemoteModel
 from localrag.engine.remote_address import KEY_VARIABLE, Address, parse_address
 from localrag.engine.remote_embedder import RemoteEmbedder
-from localrag.engine.remote_http import Patience, Server
+from localrag.engine.remote_http import Server
 from localrag.engine.remote_llama import LlamaDialect
 from localrag.engine.remote_openai import OpenAiDialect
+from localrag.engine.remote_waiting import Patience
 from localrag.errors import SettingsError
 from localrag.sections import RemoteSettings
 

@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from localrag.engine.remote_http import Server, Stop
+from localrag.engine.remote_http import Server
+from localrag.engine.remote_waiting import Stop
 from localrag.errors import RemoteRefused
 
 _REMEMBERED = 4096

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localrag.engine.decide import Decider
-from localrag.engine.remote_http import Server, Stop
+from localrag.engine.remote_http import Server
+from localrag.engine.remote_waiting import Stop
 from localrag.errors import RemoteRefused
 
 LISTED = 1000

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localrag.engine.remote_defuse import defuse
-from localrag.engine.remote_http import Server, Stop
+from localrag.engine.remote_http import Server
+from localrag.engine.remote_waiting import Stop
 from localrag.engine.types import EmbeddingSpace, TextKind
 from localrag.errors import EngineError, RemoteRefused
 

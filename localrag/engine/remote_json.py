@@ -86,7 +86,7 @@ class JsonRecords:
             return None
         keys = ", ".join(f'"{field.name}": …' for field in kind.fields)
         return Ask(
-            _object({"records": {"type": "array", "items": item, "maxItems": left}}),
+            object_schema({"records": {"type": "array", "items": item, "maxItems": left}}),
             "Write this part of the answer as JSON instead of the form above: "
             f'{{"records": [{{{keys}}}, …]}}. Leave out what is written already. '
             "An empty list says that there is no more.",
@@ -169,7 +169,7 @@ class JsonRecords:
         used = [field for field in kind.fields if field.form == "used"]
         if not used:
             properties = {field.name: self._field(field) for field in kind.fields}
-            return _object(properties) if all(properties.values()) else None
+            return object_schema(properties) if all(properties.values()) else None
         options = []
         pairs = 0
         for source in self._book.sources():
@@ -177,7 +177,7 @@ class JsonRecords:
             pairs += len(partners)
             ends = {used[0].name: [source], used[1].name: partners}
             options.append(
-                _object(
+                object_schema(
                     {
                         f.name: _enum([_shown(n, f) for n in ends[f.name]])
                         if f.form == "used"
@@ -268,15 +268,17 @@ def single_ask(program: Program) -> Ask:
     if isinstance(program, JsonSchema):
         return Ask(program.schema, "")
     if isinstance(program, Choice):
-        return Ask(_object({"choice": _enum(list(program.options))}), 'Write JSON: {"choice": …}.')
+        return Ask(object_schema({"choice": _enum(list(program.options))}), 'Write JSON: {"choice": …}.')
     if isinstance(program, FreeText) and program.one_line:
         first = rf"[^ {{}}<>|#*`\[\]\-{_SAFE}]"
         most = f"{{0,{program.max_chars - 1}}}" if program.max_chars else "*"
         text = {"type": "string", "pattern": f"^{first}[^{_SAFE}]{most}$"}
-        return Ask(_object({"text": text}), 'Write JSON: {"text": …}.')
+        return Ask(object_schema({"text": text}), 'Write JSON: {"text": …}.')
     if isinstance(program, FreeText):
         bound: dict[str, Any] = {"maxLength": program.max_chars} if program.max_chars else {}
-        return Ask(_object({"text": {"type": "string", "minLength": 1, **bound}}), 'Write JSON: {"text": …}.')
+        return Ask(
+            object_schema({"text": {"type": "string", "minLength": 1, **bound}}), 'Write JSON: {"text": …}.'
+        )
     if isinstance(program, CitedText):
         return _cited_ask(program)
     raise ConstraintError(
@@ -292,17 +294,17 @@ def _cited_ask(program: CitedText) -> Ask:
     text = {"type": "string", "pattern": rf"^[^\[\]{_SAFE}]{{1,{_STATEMENT_CHARS}}}$"}
     statements = {
         "type": "array",
-        "items": _object({"text": text, "sources": sources}),
+        "items": object_schema({"text": text, "sources": sources}),
         "minItems": 1,
         "maxItems": _MOST_STATEMENTS,
     }
-    answer = _object({"statements": statements})
+    answer = object_schema({"statements": statements})
     instruction = 'Write JSON: {"answer": {"statements": [{"text": …, "sources": [its numbers]}, …]}}'
     if not program.refusal:
-        return Ask(_object({"answer": answer}), f"{instruction}.")
-    refusal = _object({"refusal": text})
+        return Ask(object_schema({"answer": answer}), f"{instruction}.")
+    refusal = object_schema({"refusal": text})
     return Ask(
-        _object({"answer": {"anyOf": [answer, refusal]}}),
+        object_schema({"answer": {"anyOf": [answer, refusal]}}),
         f'{instruction}, or, where the sources do not answer it, {{"answer": {{"refusal": …}}}}.',
     )
 
@@ -352,7 +354,8 @@ def _loaded(text: str) -> dict[str, Any]:
     return value
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has these properties, all of them and no other."""
     return {
         "type": "object",
         "properties": properties,

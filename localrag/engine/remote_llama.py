@@ -21,7 +21,8 @@ from localrag.engine.gbnf import to_gbnf
 from localrag.engine.programs import Decide, FreeText
 from localrag.engine.remote_check import TextCheck, canonical_json
 from localrag.engine.remote_deciding import decide_at
-from localrag.engine.remote_http import Server, Stop
+from localrag.engine.remote_http import Server
+from localrag.engine.remote_waiting import Stop
 from localrag.engine.remote_writing import Emit, Usage, Written, broken
 from localrag.engine.steps import Step
 from localrag.engine.types import (

@@ -12,69 +12,24 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 from localrag.engine import batching
+from localrag.engine.accounts import Rates, Spent
 from localrag.engine.admission import SLACK, Room
 from localrag.engine.batching import Owner, Shape
 from localrag.engine.job import Emit, Job, JobRequest
+from localrag.engine.job_messages import empty_result, progress
 from localrag.engine.llama import Context, Model
 from localrag.engine.matching import Vocabulary
 from localrag.engine.prefixes import Prefix, PrefixStore, PrefixTable
+from localrag.engine.recent import Recent
 from localrag.errors import ConstraintError, EngineError
 
 PREFIXES = 4
 """Shared prefixes kept in the cache."""
 
 _REPORT_SECONDS = 0.25
-_WINDOW_SECONDS = 4.0
-
-
-class Rates:
-    """Tokens per second over the last seconds."""
-
-    def __init__(self) -> None:
-        self._steps: deque[tuple[float, float, int, int]] = deque()
-
-    def add(self, began: float, ended: float, read: int, written: int) -> None:
-        """Note one step of the model."""
-        self._steps.append((began, ended, read, written))
-        while self._steps and self._steps[0][1] < ended - _WINDOW_SECONDS:
-            self._steps.popleft()
-
-    def current(self) -> tuple[float, float]:
-        """Tokens read and tokens written per second."""
-        if not self._steps:
-            return 0.0, 0.0
-        seconds = max(self._steps[-1][1] - self._steps[0][0], 1e-6)
-        return sum(s[2] for s in self._steps) / seconds, sum(s[3] for s in self._steps) / seconds
-
-
-@dataclass
-class Spent:
-    """Where the time of a worker went, in seconds since its start; for measures."""
-
-    reading: float = 0.0
-    """Steps that read prompts."""
-
-    writing: float = 0.0
-    """Steps that wrote."""
-
-    choosing: float = 0.0
-    """Matchers: compiling grammars, checking and masking tokens, choosing the likeliest."""
-
-    read: int = 0
-    """Tokens read."""
-
-    written: int = 0
-    """Tokens written."""
-
-    steps: int = 0
-    """Steps in all."""
-
-    writing_steps: int = 0
-    """Those that wrote."""
 
 
 class Scheduler:
@@ -100,6 +55,7 @@ class Scheduler:
         self._cells = context.n_ctx
         self._pieces = _Pieces(model)
         self._prefixes = PrefixTable(context, list(range(PREFIXES)), store)
+        self._recent = Recent(context)
         self._room = Room(self._cells, self._prefixes)
         self._free = list(range(PREFIXES, PREFIXES + sequences + 1))
         self._jobs: list[Job] = []
@@ -160,7 +116,8 @@ class Scheduler:
             "jobs": len(self._jobs),
             "waiting": len(self._waiting),
             "urgent": sum(job.request.priority > 0 for job in list(self._jobs)),
-            "free_sequences": len(self._free),
+            "free_sequences": len(self._free) + bool(self._recent.cells),
+            "prompt_tokens_reused": self._recent.reused,
             "prefixes": len(self._prefixes.all),
             "prefix_users": sum(prefix.users for prefix in self._prefixes.all),
             "prefix_tokens_loaded": self._prefixes.loaded,
@@ -204,7 +161,7 @@ class Scheduler:
             self._waiting.sort(key=lambda r: -r.priority)
         for request in [r for r in self._waiting if r.id in cancelled]:
             self._waiting.remove(request)
-            self._emit(_empty_result(request, "cancelled", "", self.fingerprint))
+            self._emit(empty_result(request, "cancelled", "", self.fingerprint))
         for job in [j for j in self._jobs if j.request.id in cancelled]:
             job.finish = "cancelled"
             self._end(job)
@@ -230,7 +187,9 @@ class Scheduler:
             urgent = request.priority > 0
             if not urgent and (self._paused or (self._full and self._jobs)):
                 return
-            if not self._free or (len(self._jobs) >= self._places and not urgent):
+            if len(self._jobs) >= self._places and not urgent:
+                return
+            if not (self._free or self._recent.begins(request.prompt) or self._forget_recent()):
                 return
             if not self._fits(request):
                 if self._jobs:
@@ -248,8 +207,13 @@ class Scheduler:
 
     def _fits(self, request: JobRequest) -> bool:
         """Whether a request fits, after idle prefixes and, for a question, background jobs gave way."""
-        if self._room.fits(request, self._jobs):
+        held = 0 if self._recent.begins(request.prompt) else self._recent.cells
+        if self._room.fits(request, self._jobs, held):
             return True
+        if held:
+            self._forget_recent()
+            if self._room.fits(request, self._jobs):
+                return True
         if not self._jobs:
             self._forget()
         while request.priority > 0 and not self._room.fits(request, self._jobs):
@@ -258,6 +222,13 @@ class Scheduler:
                 break
             self._put_back(victim)
         return self._room.fits(request, self._jobs)
+
+    def _forget_recent(self) -> bool:
+        """Drop the prompt that is held for the next question; whether there was one."""
+        sequence = self._recent.drop()
+        if sequence is not None:
+            self._free.append(sequence)
+        return sequence is not None
 
     def _forget(self, *, one: bool = False) -> bool:
         """Drop prefixes that nobody uses; whether there was one."""
@@ -270,13 +241,16 @@ class Scheduler:
         try:
             job = Job(request, self._vocabulary, self._pieces, self._emit)
         except ConstraintError as error:
-            self._emit(_empty_result(request, "error", str(error), self.fingerprint))
+            self._emit(empty_result(request, "error", str(error), self.fingerprint))
             return
         if job.finish:
             self._emit(job.result(self.fingerprint))
             return
-        job.sequence = self._free.pop()
-        job.past = -1
+        if self._recent.begins(request.prompt):
+            self._recent.give(job)
+        else:
+            job.sequence = self._free.pop()
+            job.past = -1
         prefix.users += 1
         self._jobs.append(job)
 
@@ -287,7 +261,7 @@ class Scheduler:
             f"the context holds {self.most_tokens()}."
         )
         self._waiting.remove(request)
-        self._emit(_empty_result(request, "error", text, self.fingerprint))
+        self._emit(empty_result(request, "error", text, self.fingerprint))
 
     # One step.
 
@@ -295,7 +269,7 @@ class Scheduler:
         self._attach()
         urgent = [job for job in self._jobs if job.request.priority > 0]
         jobs = urgent or ([] if self._paused else self._jobs)
-        needed = {job.request.prompt.shared for job in jobs}
+        needed = {job.request.prompt.shared for job in jobs if job.past < 0}
         prefixes = [prefix for prefix in self._prefixes.all if prefix.tokens in needed]
         return batching.compose(prefixes, jobs, self._shape, after_reading=self._after_reading)
 
@@ -337,25 +311,16 @@ class Scheduler:
                 self._end(owner)
         ended = time.monotonic()
         self._after_reading = read > 0
-        self._book(read, written, decoded - began, ended - decoded)
+        self.spent.book(read, written, decoded - began, ended - decoded)
         self._rates.add(began, ended, read, written)
 
     def _choose(self, job: Job, index: int) -> None:
+        """Give a job the scores it asked for, the last of which are at `index`."""
         try:
-            job.feed(self._context.logits(index))
+            for before in reversed(range(job.asks)):
+                job.feed(self._context.logits(index - before))
         except (ConstraintError, EngineError) as error:
             job.finish, job.error = "error", str(error)
-
-    def _book(self, read: int, written: int, native: float, choosing: float) -> None:
-        spent = self.spent
-        spent.read += read
-        spent.written += written
-        spent.choosing += choosing
-        if read:
-            spent.reading += native
-        else:
-            spent.writing += native
-            spent.writing_steps += 1
 
     def _undo(self, owners: list[tuple[Owner, int, int]]) -> None:
         """After a stopped decode: forget what it may have put into the cache."""
@@ -368,7 +333,7 @@ class Scheduler:
     def _make_room(self, owners: list[tuple[Owner, int, int]]) -> None:
         """The cache is full against all reckoning: put a background job back into the queue."""
         self._undo(owners)
-        if self._forget():
+        if self._forget_recent() or self._forget():
             return
         victim = self._room.victim(self._jobs)
         if len(self._jobs) == 1 or victim is None:
@@ -388,12 +353,23 @@ class Scheduler:
 
     def _end(self, job: Job) -> None:
         self._full = False
-        self._release(job)
+        if job.request.priority > 0 and job.finish in ("stop", "length"):
+            self._forget_recent()
+            self._recent.take(job)
+        else:
+            self._empty(job)
+        self._leave(job)
         self._emit(job.result(self.fingerprint))
 
     def _release(self, job: Job) -> None:
+        self._empty(job)
+        self._leave(job)
+
+    def _empty(self, job: Job) -> None:
         self._context.remove(job.sequence)
         self._free.append(job.sequence)
+
+    def _leave(self, job: Job) -> None:
         self._prefixes[job.request.prompt.shared].users -= 1
         self._jobs.remove(job)
 
@@ -402,26 +378,9 @@ class Scheduler:
         if now - self._reported < _REPORT_SECONDS and self._jobs:
             return
         self._reported = now
-        read, written = self._rates.current()
-        first = max(self._jobs, key=lambda j: j.request.priority, default=None)
-        total = done = 0
-        if first is not None:
-            prefix = self._prefixes[first.request.prompt.shared]
-            total = len(first.request.prompt.shared) + len(first.request.prompt.own)
-            done = prefix.done + len(first.request.prompt.own) - len(first.prompt_left)
-        writing = any(not job.reading and job.past >= 0 for job in self._jobs)
-        self._emit(
-            {
-                "event": "progress",
-                "phase": "idle" if not self._jobs else "decode" if writing else "prefill",
-                "running": len(self._jobs),
-                "waiting": len(self._waiting),
-                "prefill_rate": round(read, 1),
-                "decode_rate": round(written, 1),
-                "prompt_done": done,
-                "prompt_total": total,
-            }
-        )
+        first = max(self._jobs, key=lambda job: job.request.priority, default=None)
+        prefix = None if first is None else self._prefixes[first.request.prompt.shared]
+        self._emit(progress(self._jobs, len(self._waiting), self._rates.current(), first, prefix))
 
 
 class _Pieces:
@@ -435,22 +394,3 @@ class _Pieces:
         if token not in self._known:
             self._known[token] = self._model.token_bytes(token)
         return self._known[token]
-
-
-def _empty_result(request: JobRequest, finish: str, error: str, model: str) -> dict[str, object]:
-    """The message for a request that never ran."""
-    return {
-        "event": "done",
-        "id": request.id,
-        "text": "",
-        "segments": [],
-        "finish": finish,
-        "prompt_tokens": len(request.prompt.shared) + len(request.prompt.own),
-        "shared_tokens": 0,
-        "output_tokens": 0,
-        "forced_tokens": 0,
-        "milliseconds": 0,
-        "model": model,
-        "prompt_hash": "",
-        "error": error,
-    }

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localrag.engine.claim_program import NONE, STATUSES, ClaimRecords
+from localrag.engine.claims import ClaimsDriver
 from localrag.engine.decisions import decide
 from localrag.engine.lean import ARROW, BETWEEN, END, ENTITY, MARK, RELATIONSHIP
 from localrag.engine.names import NameBook, capitals
@@ -204,7 +205,7 @@ def _cut(program: object, text: str) -> list[Segment]:
         ]
     if isinstance(program, ClaimRecords):
         lines = [line for line in text.split("\n") if line]
-        return [Segment("claim" if line.startswith("(") else "complete", f"{line}\n") for line in lines]
+        return [Segment("claim" if "(" in line else "complete", f"{line}\n") for line in lines]
     if isinstance(program, (Choice, Decide)):
         return [Segment("choice", text)]
     if isinstance(program, JsonSchema):
@@ -255,16 +256,24 @@ def _lean(program: LeanRecords) -> list[Segment]:
 
 
 def _claims(program: ClaimRecords) -> list[Segment]:
-    """One claim about each of the first names, each about the next, quoting one sentence after the other."""
-    result = []
-    for place, subject in enumerate(program.subjects[: min(program.maximum, _PER_KIND, program.sentences)]):
-        other = next((name for name in program.objects if name != subject), NONE)
-        days = [f"{day}T00:00:00" if day else NONE for day in (program.periods or [("", "")])[0]]
+    """One claim for each of the first sentences that speak of a subject, about the first of them."""
+    result: list[Segment] = []
+    for number, subjects in ClaimsDriver(program).people().items():
+        if len(result) == min(program.maximum, _PER_KIND):
+            break
+        subject, partners = next(iter(subjects.items()))
+        days = [f"{day}T00:00:00" if day else NONE for day in _first_period(program, number)]
         type_ = program.types[0] if program.types else "CLAIM"
-        fields = (subject, other, type_, STATUSES[place % len(STATUSES)], *days, "It is so.", str(place + 1))
+        status = STATUSES[len(result) % len(STATUSES)]
+        fields = (subject, partners[0], type_, status, *days, "It is so.", str(number))
         line = program.tuple_delimiter.join(fields)
-        result.append(Segment("claim", f"({line}){program.record_delimiter}\n"))
+        result.append(Segment("claim", f"{number} ({line}){program.record_delimiter}\n"))
     return [*result, Segment("complete", program.completion_delimiter)]
+
+
+def _first_period(program: ClaimRecords, number: int) -> tuple[str, str]:
+    periods = program.sentences[number - 1].periods
+    return periods[0] if periods and not program.free_dates else ("", "")
 
 
 def _fields(kind: Record, names: list[str], pairs: set[frozenset[str]]) -> list[str] | None:

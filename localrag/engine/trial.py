@@ -15,10 +15,10 @@ from localrag.engine.gguf import inspect
 from localrag.engine.kinds import check_kind
 from localrag.engine.llama import Context, Entry, Model
 from localrag.engine.offload import Offload, devices
+from localrag.engine.options import options_of
 from localrag.engine.protocol import Message, Writer, receive
 from localrag.engine.tuned import to_message
 from localrag.engine.tuning import Trial, TrialSpec, Tuner
-from localrag.engine.types import options_of
 from localrag.errors import EngineError, LocalragError
 
 _TEXT = (

@@ -14,7 +14,7 @@ from typing import Any, Final
 from localrag.engine import machine
 from localrag.engine.gguf import GgufInfo
 from localrag.engine.kv_cache import TYPES
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.settings import state_dir
 
 _FORM: Final = 1

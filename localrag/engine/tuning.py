@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from localrag.engine import kv_cache, machine, sizing
 from localrag.engine.choosing import best_read, best_write, thread_candidates
 from localrag.engine.gguf import GgufInfo
+from localrag.engine.options import EngineOptions
 from localrag.engine.tuned import BUSY, ReadRate, Tuning, WriteRate
-from localrag.engine.types import EngineOptions
 from localrag.errors import EngineError, SettingsError
 
 SECONDS: Final = 26.0

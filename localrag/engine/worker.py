@@ -23,6 +23,7 @@ from localrag.engine.kinds import check_file, check_kind
 from localrag.engine.kv_cache import CachePlan, plan
 from localrag.engine.llama import Context, Model, build_identity
 from localrag.engine.offload import Offload
+from localrag.engine.options import EngineOptions, options_of
 from localrag.engine.prefixes import PrefixStore, file_sample
 from localrag.engine.programs import from_dict
 from localrag.engine.protocol import Message, Writer, pack, receive
@@ -30,8 +31,8 @@ from localrag.engine.scheduler import PREFIXES, Scheduler
 from localrag.engine.template import ChatTemplate
 from localrag.engine.templates import choose_template
 from localrag.engine.tuned import stored, subject
-from localrag.engine.types import EngineOptions, Piece, options_of
 from localrag.engine.types import Message as ChatMessage
+from localrag.engine.types import Piece
 from localrag.errors import LocalragError, PromptTooLong
 from localrag.settings import cache_dir
 
@@ -305,7 +306,19 @@ def _serve_tuning(start: Message, stream_in: BinaryIO, writer: Writer) -> None:
     serve(start, stream_in, writer)
 
 
-_SERVERS = {"chat": _serve_chat, "embed": _serve_embedding, "tune": _serve_tuning}
+def _serve_reranking(start: Message, stream_in: BinaryIO, writer: Writer) -> None:
+    """One ranking after the other."""
+    from localrag.engine.reranking import serve
+
+    serve(start, stream_in, writer)
+
+
+_SERVERS = {
+    "chat": _serve_chat,
+    "embed": _serve_embedding,
+    "rerank": _serve_reranking,
+    "tune": _serve_tuning,
+}
 """What each role does."""
 
 

@@ -14,6 +14,9 @@ from localrag.documents.patterns import Patterns, Rules
 from localrag.folders.types import Absent
 from localrag.store.followed_rows import Place, RootRow, full_path
 
+_OWN_ENDS = ("", "-wal", "-shm", "-journal")
+"""Ends of the files that a knowledge base consists of while it is open."""
+
 
 @dataclass
 class Scan:
@@ -90,9 +93,15 @@ def scan(roots: Sequence[RootRow], singles: Iterable[Place], named: Sequence[Pat
     there = [path for text, path in folders.items() if _is_folder(text, path, result)]
     found = discover([*there, *named], rules, list(folders.values()))
     result.closed = {text_of(path) for path in found.closed}
-    result.skipped = {text_of(item.path): item.reason for item in found.skipped}
-    result.notes = [note for path in there for note in rules[path].notes]
     kb = os.path.realpath(own)
+    ours = {f"{kb}{end}" for end in _OWN_ENDS}
+    result.skipped = {
+        text_of(item.path): item.reason
+        for item in found.skipped
+        # That it does not read itself is nothing to tell, unless a person asked for it.
+        if item.path in named or os.path.realpath(item.path) not in ours
+    }
+    result.notes = [note for path in there for note in rules[path].notes]
     for file in found.files:
         if not is_readable(file.path):
             result.others.append(file)

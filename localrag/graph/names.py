@@ -95,7 +95,8 @@ def _step(name: str) -> str:
     text = _ABBREVIATION_DOT.sub("", text)
     text = _GROUPED_DIGITS.sub("", text)
     text = _AMPERSAND.sub("and", text)
-    text = "".join(_kept(text, place) for place in range(len(text)))
+    if not text.replace(" ", "").isalnum():
+        text = "".join(_kept(text, place) for place in range(len(text)))
     text = " ".join(text.split())
     text = _CJK_BLANK.sub("", text)
     text = _ARTICLE.sub("", text)
@@ -112,6 +113,8 @@ def _without_title(text: str) -> str:
 
 def _compatible(name: str) -> str:
     """NFKC, without case and without characters that are not seen."""
+    if name.isascii() and name.isprintable():
+        return " ".join(name.lower().split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = "".join(
         char for char in folded if unicodedata.category(char) not in ("Cf", "Cc") or char.isspace()

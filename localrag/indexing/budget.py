@@ -4,6 +4,9 @@ A chunk is begun only if it should end in time, by what is known of the pace: fr
 its first chunk has ended from earlier runs or from what was measured of this machine. So a run ends with its
 budget and not behind it. If the pace turns out worse, chunks in flight get the time of one more and are given
 up then; they wait for the next run.
+
+The first chunk is begun whatever it takes, and waited for: a budget that is smaller than one chunk would
+throw away its work run after run, and never get on.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ class Meter:
         self._reading_since: float | None = None
         self._read = 0
         self._chunks = 0
+        self._at_work = False
         self._vectors = 0
         self._vector_seconds = 0.0
         self._found = 0
@@ -104,18 +108,27 @@ class Meter:
         return True
 
     def overdue(self) -> bool:
-        """Whether chunks in flight have had the time of one more chunk behind the end of the time."""
+        """Whether chunks in flight have had the time of one more chunk behind the end of the time.
+
+        Never while the model is at work on what may be the first chunk of the run that ends.
+        """
         if self._budget.minutes is None or self.seconds_left > 0:
             return False
         self.reason = "minutes"
         with self._lock:
+            if self._at_work and self._flying and not self._chunks:
+                return False
             grace = self._seconds() * self._ordinary() if self._known() else 0.0
         return -self.seconds_left > grace
+
+    def work(self) -> None:
+        """The model has started and works on what was begun."""
+        self._at_work = True
 
     def begin(self, chunk_id: int, tokens: int) -> bool:
         """Begin a chunk if it still fits in; else False, and `reason` says why if nothing is in flight.
 
-        A chunk that was begun before goes on.
+        The first of the run always fits in, and a chunk that was begun before goes on.
         """
         with self._lock:
             if chunk_id in self._flying:
@@ -157,6 +170,8 @@ class Meter:
 
     def _against(self, tokens: int) -> Reason:
         """What speaks against beginning a chunk of so many tokens."""
+        if not (self._flying or self._chunks):
+            return ""
         flying = sum(self._flying.values())
         if self._budget.tokens is not None:
             cost = self._cost()

@@ -6,6 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from localrag.engine.types import ProgressEvent
+from localrag.indexing.events import Progress
+
 WRITTEN = 350
 """Tokens that a model writes for a chunk, until it is known."""
 
@@ -69,6 +72,17 @@ class Pace:
             return None
         expected = self._tokens / self._prefill_rate + self._total * WRITTEN / self._decode_rate
         return max(expected - (self._clock() - self._ends[0][0]), LEAST_LEFT * expected)
+
+    def progress(self, last: ProgressEvent) -> Progress:
+        """How it goes now, to tell a person; `last` is what the engine told last."""
+        return Progress(
+            read=self.done,
+            total=self.total,
+            prefill_rate=last.prefill_rate,
+            decode_rate=last.decode_rate,
+            chunks_per_minute=self.per_minute,
+            seconds_left=self.seconds_left,
+        )
 
     @property
     def _ordinary(self) -> float:

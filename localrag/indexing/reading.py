@@ -20,6 +20,7 @@ from localrag.engines import generation_row, instructions
 from localrag.errors import Cancelled, LocalragError
 from localrag.extraction.extractor import TASK, Extractor
 from localrag.extraction.gleaning import Call, ReadingJob, asks
+from localrag.indexing import failures
 from localrag.indexing.budget import Budget, Deadline, Meter
 from localrag.indexing.events import ChunkFailed, ChunkRead, Note, Progress
 from localrag.indexing.order import plan
@@ -209,6 +210,8 @@ class ReadingStage:
             for index, event in events:
                 if isinstance(event, ProgressEvent):
                     last = event
+                    if event.phase != "idle":
+                        self._meter.work()
                     pace.rates(event.prefill_rate, event.decode_rate)
                 elif isinstance(event, Generation) and event.finish != "cancelled":
                     job = self._feed.drawn(index)
@@ -221,14 +224,7 @@ class ReadingStage:
                     self._feed.refill()
                 if not isinstance(event, ProgressEvent | Generation):
                     continue
-                yield Progress(
-                    read=pace.done,
-                    total=pace.total,
-                    prefill_rate=last.prefill_rate,
-                    decode_rate=last.decode_rate,
-                    chunks_per_minute=pace.per_minute,
-                    seconds_left=pace.seconds_left,
-                )
+                yield pace.progress(last)
 
     def _settle_gleaning(self) -> Iterator[Note]:
         """Find out whether the model can be asked for decisions, where the settings want that."""
@@ -261,7 +257,7 @@ class ReadingStage:
         self._faults += 1
         if self._faults >= _MOST_FAULTS:
             raise error
-        return self._failed(row, f"An error that nobody foresaw: {type(error).__name__}: {error}")
+        return self._failed(row, failures.unforeseen(error))
 
     def _nameless(self, row: ChunkRow) -> ChunkRead:
         """A chunk without a single name is read without the model."""
@@ -311,7 +307,7 @@ class ReadingStage:
     def _failed(self, row: ChunkRow, reason: str, deaths: int = 0) -> ChunkFailed:
         """Count a failed attempt; a chunk that killed the engine is not tried again by the next run."""
         if deaths:
-            reason = f"It made the engine fail {deaths} times and is left out. {reason}"
+            reason = failures.left_out(deaths, reason)
         left_out = deaths > 0
         self._meter.end(row.id)
         patiently(

@@ -6,13 +6,11 @@ starts behind the last of them.
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import threading
 import time
 from collections.abc import Generator, Iterator
 
-from localrag.engine.types import Embedder
 from localrag.engines import Engines
 from localrag.errors import Cancelled, EngineError, ModelError
 from localrag.extraction.claims import ClaimReader
@@ -20,7 +18,7 @@ from localrag.extraction.extractor import Extractor
 from localrag.indexing.budget import Budget, Meter
 from localrag.indexing.claim_events import ClaimsFailed, ClaimsRead, ClaimsStarted
 from localrag.indexing.claims import ClaimStage
-from localrag.indexing.estimate import Estimate, estimate
+from localrag.indexing.estimate import Estimate, Estimator
 from localrag.indexing.events import (
     ChunkFailed,
     ChunkRead,
@@ -38,7 +36,7 @@ from localrag.indexing.vectors import REEMBED, VectorStage
 from localrag.naming import name_due
 from localrag.prompts.personal import own_prompts
 from localrag.resolving import resolve
-from localrag.runlock import Unlockable, only_run
+from localrag.runlock import noticed_run
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.database import Store
@@ -73,8 +71,15 @@ def expected(store: Store, engines: Engines, settings: Settings) -> Estimate:
 
     Raises `SettingsError` and `PromptError`.
     """
-    profile = Extractor(settings.extraction, own_prompts(settings)).profile
-    return estimate(store, profile, *engines.measured())
+    extractor = Extractor(settings.extraction, own_prompts(settings))
+    return Estimator(store, extractor, _claim_reader(settings), *engines.measured()).estimate()
+
+
+def _claim_reader(settings: Settings) -> ClaimReader | None:
+    """What reads claims, if the settings want that with every run."""
+    if not settings.claims.at_index:
+        return None
+    return ClaimReader(settings.claims, settings.extraction, own_prompts(settings))
 
 
 def reembed_command(settings: Settings) -> str:
@@ -103,11 +108,7 @@ class _Run:
         self._active = store.vectors.active_space()
         # Before anything is done, so that a setting without meaning is told at once.
         self._extractor = Extractor(settings.extraction, own_prompts(settings))
-        self._claims_reader = (
-            ClaimReader(settings.claims, settings.extraction, own_prompts(settings))
-            if settings.claims.at_index
-            else None
-        )
+        self._claims_reader = _claim_reader(settings)
         self._summaries = stage_of(store, engines, settings, cancel) if settings.summaries.at_index else None
         self._cancel = cancel
         self._budget = budget
@@ -120,11 +121,9 @@ class _Run:
 
     def events(self) -> Generator[IndexEvent, None, None]:
         """The whole run."""
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(only_run(self._store.path))
-            except Unlockable as error:
-                yield Note(f"Another program that indexes this file would not be noticed: {error}")
+        with noticed_run(self._store.path) as unnoticed:
+            if unnoticed:
+                yield Note(unnoticed)
             yield from self._whole()
 
     def _whole(self) -> Iterator[IndexEvent]:
@@ -159,13 +158,13 @@ class _Run:
         name_due(self._store, self._cancel)
         pending = [row for rows in self._store.chunks.waiting() for row in rows]
         to_embed = vectors.missing("chunk") if vectors is not None else 0
-        ahead = estimate(self._store, self._extractor.profile, *self._engines.measured()) if pending else None
+        ahead = self._ahead(bool(pending))
         yield Started(len(pending), to_embed, len({row.document_id for row in pending}), ahead)
         if note is not None:
             yield note
         if vectors is not None:
             yield from self._embedding(vectors, "chunk")
-        if ahead is not None and not self._meter.over():
+        if pending and ahead is not None and not self._meter.over():
             yield from self._reading(ahead)
         # Before what is made of entities: summaries and vectors of one that is merged would be lost.
         resolve(self._store, self._settings.resolution)
@@ -181,6 +180,14 @@ class _Run:
                 yield Note(f"Searching will be slower than it could be. {problem}")
         if self._claims_reader is not None and not (self._meter.over() or self._meter.reason):
             yield from self._claiming(self._claims_reader)
+
+    def _ahead(self, pending: bool) -> Estimate | None:
+        """What reading and claims will take; None if there is nothing to read."""
+        if not pending and self._claims_reader is None:
+            return None
+        measured = self._engines.measured()
+        found = Estimator(self._store, self._extractor, self._claims_reader, *measured).estimate()
+        return found if found.chunks or found.claim_chunks else None
 
     def _embedding(self, vectors: VectorStage, kind: VectorKind) -> Iterator[IndexEvent]:
         """Make vectors until all are there or the time is up."""
@@ -228,7 +235,7 @@ class _Run:
         A model that a person named is another matter: a name that fits none is told at once.
         """
         try:
-            embedder = wait_for(self._embedder, self._cancel)
+            embedder = wait_for(lambda: self._engines.embedder_for(self._active), self._cancel)
             fix = reembed_command(self._settings)
             pause = self._engines.background
             return VectorStage(self._store, embedder, self._cancel, pause, fix=fix), None
@@ -239,12 +246,6 @@ class _Run:
                 raise
             text = f"No vectors are made, so questions will search words and names only. {error}"
             return None, Note(text)
-
-    def _embedder(self) -> Embedder:
-        """The model that the settings name; where they name none, the one that made the file's vectors."""
-        if self._active is None or self._engines.named_embedder:
-            return self._engines.embedder
-        return self._engines.embedder_of(self._active)
 
     def _reading(self, ahead: Estimate) -> Iterator[IndexEvent]:
         self._meter.expect(ahead.seconds_a_token, ahead.cost_of_a_token)

@@ -291,7 +291,7 @@ class SummaryStage:
         if task.over:
             return
         if generation.finish == "error":
-            yield self._failed(task, generation.error or "The engine gave no reason.")
+            yield self._failed(task, generation.failure)
             return
         text = self._summarizer.read(task.subject, call.items, generation)
         task.calls.append((call.request, generation))

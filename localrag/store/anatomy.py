@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from localrag.store import sqlite
-from localrag.store.file_rows import FileFacts, GroupFacts, SpaceFacts
-from localrag.store.rows import StoreInfo
+from localrag.store.file_rows import FileFacts, GroupFacts, SpaceFacts, StoreInfo
 from localrag.store.session import Session
 from localrag.store.sqlite import sqlite3
 
@@ -27,7 +26,14 @@ GROUPS = {
     "vectors": ("embedding_spaces", "chunk_vectors", "entity_vectors", "relation_vectors"),
     "calls of the model": ("generations", "generation_sources", "rejects", "prompts"),
     "decisions and tags": ("decisions", "tags"),
-    "conversations and kept answers": ("sessions", "messages", "citations", "answers"),
+    "conversations and kept answers": (
+        "sessions",
+        "messages",
+        "citations",
+        "answers",
+        "traces",
+        "trace_sources",
+    ),
 }
 """The tables by what they mean to a person; what is in none of them is bookkeeping."""
 

@@ -14,6 +14,9 @@ from localrag.store.sqlite import clean
 _COMPARED = 20_000
 """Names that a missing one is compared with."""
 
+_TELLING = 3
+"""Latin letters from which on it says something that a name holds them."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -92,7 +95,7 @@ class Browse:
             self._session.rows("SELECT key, name FROM entities WHERE instr(key, ?) > 0 LIMIT 50", [key])
         )
         alike = get_close_matches(key, rows, n=limit, cutoff=0.7)
-        alike += sorted((other for other in rows if key and key in other), key=len)
+        alike += sorted((other for other in rows if key and _holds(other, key)), key=len)
         return [rows[other] for other in dict.fromkeys(alike)][:limit]
 
     def variants(self, entity_id: int) -> Variants:
@@ -131,3 +134,9 @@ class Browse:
         places = Places(self._session)
         for chunk_id, name, kind, keywords in self._session.rows(sql, parameters):
             yield Sight(name, kind, keywords, places.of_chunk(chunk_id))
+
+
+def _holds(name: str, part: str) -> bool:
+    """Whether a folded name holds another one; one or two Latin letters have to be a word, as all names hold
+    them."""
+    return part in (name.split() if part.isascii() and len(part) < _TELLING else name)

@@ -75,10 +75,23 @@ class Chunks:
             ]
         return found
 
-    def taken(self, tasks: Collection[str], model: str = "", last: int = 400) -> ReadingsTaken:
+    def tokens_of(self, ids: Iterable[int]) -> int:
+        """Estimated tokens of the texts of chunks together."""
+        return int(
+            self._session.value(
+                "SELECT coalesce(sum(tokens), 0) FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+                [listed(ids)],
+            )
+        )
+
+    def taken(
+        self, tasks: Collection[str], model: str = "", programs: Collection[str] = (), last: int = 400
+    ) -> ReadingsTaken:
         """What the last readings of a model took, by its fingerprint; without one, of that of the last call.
 
-        `tasks` are the calls that count. What a program wrote without a model does not.
+        `tasks` are the calls that count. What a program wrote without a model does not, and with `programs`
+        only chunks count that one of these kinds of programs has written about, or nobody
+        knows which.
         """
         model = model or self._session.value(
             "SELECT model FROM generations WHERE chunk_id IS NOT NULL AND model <> '' "
@@ -89,9 +102,12 @@ class Chunks:
             "THEN coalesce(json_extract(g.parameters, '$.shared_tokens'), 0) "
             "- coalesce(json_extract(g.parameters, '$.weighed_tokens'), 0) ELSE 0 END, g.output_tokens, "
             "g.milliseconds, CAST(strftime('%s', g.created_at) AS INTEGER) "
-            "FROM generations g JOIN chunks c ON c.id = g.chunk_id WHERE g.model = ? "
-            "AND g.task IN (SELECT value FROM json_each(?)) ORDER BY g.id DESC LIMIT ?",
-            [model or "", listed(tasks), last],
+            "FROM generations g JOIN chunks c ON c.id = g.chunk_id WHERE g.model = ?1 "
+            "AND g.task IN (SELECT value FROM json_each(?2)) AND (?3 = '[]' OR EXISTS (SELECT 1 "
+            "FROM generations o WHERE o.chunk_id = g.chunk_id AND o.model = g.model AND "
+            "coalesce(CASE WHEN json_valid(o.parameters) THEN json_extract(o.parameters, '$.program') END "
+            "IN (SELECT value FROM json_each(?3)), 1))) ORDER BY g.id DESC LIMIT ?4",
+            [model or "", listed(tasks), listed(programs), last],
         )
         chunks = {row[0]: row[1] for row in rows}
         return ReadingsTaken(

@@ -11,12 +11,7 @@ from types import TracebackType
 
 from sqlite_utils import Database
 
-from localrag.errors import (
-    KnowledgeBaseExists,
-    KnowledgeBaseNotFound,
-    KnowledgeBaseReadOnly,
-    LocalragError,
-)
+from localrag.errors import KnowledgeBaseExists, KnowledgeBaseNotFound, KnowledgeBaseReadOnly, LocalragError
 from localrag.store import (
     anatomy,
     checks,
@@ -29,6 +24,7 @@ from localrag.store import (
     sqlite,
     upgrading,
 )
+from localrag.store.aggregates import Aggregates
 from localrag.store.aliases import Aliases
 from localrag.store.answers import Answers
 from localrag.store.browse import Browse
@@ -38,20 +34,21 @@ from localrag.store.claims import Claims
 from localrag.store.decisions import Decisions
 from localrag.store.documents import Documents
 from localrag.store.failures import Failures
-from localrag.store.file_rows import FileFacts, MergeReport
+from localrag.store.file_rows import FileFacts, MergeReport, StoreInfo
 from localrag.store.filters import Filters
 from localrag.store.fulltext import FullText
 from localrag.store.graph import Graph
 from localrag.store.journal import Journal
 from localrag.store.merges_desk import Merges
+from localrag.store.narrowed import Narrowed
 from localrag.store.origins import Origins
 from localrag.store.reports import Reports
 from localrag.store.roots import Roots
-from localrag.store.rows import StoreInfo
 from localrag.store.session import Session
 from localrag.store.summaries import Summaries
 from localrag.store.tags import Tags
 from localrag.store.talk import Talk
+from localrag.store.traces import Traces
 from localrag.store.unfinished import take_over
 from localrag.store.vectors import Vectors
 from localrag.store.zero import ZeroGraph
@@ -133,11 +130,20 @@ class Store:
     answers: Answers
     """Kept answers."""
 
+    traces: Traces
+    """How answers of conversations came about."""
+
     origins: Origins
     """What comes from documents, in numbers."""
 
     zero: ZeroGraph
     """Names by form and statistics, the graph that needs no model."""
+
+    narrowed: Narrowed
+    """The read graph as some of the chunks tell it."""
+
+    aggregates: Aggregates
+    """Lists and counts over the whole file."""
 
     def __init__(
         self,
@@ -175,8 +181,11 @@ class Store:
         self.reports = Reports(self._session)
         self.talk = Talk(self._session)
         self.answers = Answers(self._session)
+        self.traces = Traces(self._session)
         self.origins = Origins(self._session)
         self.zero = ZeroGraph(self._session)
+        self.narrowed = Narrowed(self._session)
+        self.aggregates = Aggregates(self._session)
 
     @classmethod
     def create(cls, path: Path, *, busy_timeout: float = sqlite.BUSY_TIMEOUT) -> Store:

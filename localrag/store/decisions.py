@@ -18,6 +18,7 @@ from localrag.store.curation_rows import (
     DeleteRelation,
     DocumentRef,
     EditRelation,
+    KeepApart,
     MergeRelations,
     RemoveTag,
     ReverseRelation,
@@ -25,7 +26,8 @@ from localrag.store.curation_rows import (
     SplitRelation,
 )
 from localrag.store.decision_json import KINDS, read, written
-from localrag.store.replay import Resolution, concerned, moved_by
+from localrag.store.decision_keys import concerned, moved_by
+from localrag.store.replay import Resolution
 from localrag.store.session import Session
 
 ENTITY_KINDS = tuple(kind for kind in KINDS if kind.startswith("entity."))
@@ -91,6 +93,36 @@ class Decisions:
     def deletes(self, key: str) -> bool:
         """Whether a person deleted what has this folded name."""
         return decision_log.resolution(self._session).entity_key(key) is None
+
+    def joining(self, one: str, other: str) -> DecisionRow | None:
+        """The decision by which two names, folded, mean the same entity wherever they stand; None if a person
+        decided no such thing, or deleted it.
+
+        If several would do it each by itself, it is the first of them.
+        """
+        held = [row for row in self.list() if not row.undone_at]
+        known = decision_log.resolution(self._session)
+        together = known.entity_key(one)
+        if together is None or together != known.entity_key(other):
+            return None
+        taken: list[tuple[int, Decision]] = []
+        for row in held:
+            taken.append((row.id, row.decision))
+            known = Resolution(taken)
+            if known.entity_key(one) == known.entity_key(other):
+                return row
+        return None
+
+    def keeping_apart(self, one: str, other: str) -> DecisionRow | None:
+        """The decision that holds and keeps two names, folded, apart; None if there is none."""
+        for row in self.list((KeepApart.kind,)):
+            if (
+                isinstance(row.decision, KeepApart)
+                and not row.undone_at
+                and {one, other} == set(row.decision.keys)
+            ):
+                return row
+        return None
 
     def _apply(self, decision_id: int, decision: Decision, ways: Resolution) -> Change:
         """Bring what a decision may have touched to what holds now; `ways` has the decision in it."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from localrag.store.claims import Claims
 from localrag.store.graph import Graph
+from localrag.store.graph_rows import EntityRow, RelationRow
 from localrag.store.report_rows import ClaimRow, CommunityRow, Finding, ReportRow
-from localrag.store.rows import EntityRow, RelationRow
 from localrag.store.session import Session, listed
 from localrag.store.wording import joined
 

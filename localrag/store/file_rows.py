@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -200,3 +201,52 @@ class MergeReport:
             or self.decisions
             or self.conversations
         )
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """Facts about the file."""
+
+    uuid: str
+    """Identity of the knowledge base, kept by copies."""
+
+    format: int
+    """Generation of the file's format."""
+
+    created_by: str
+    """Version of localrag that made it."""
+
+    created_at: str
+    """When, UTC, ISO 8601."""
+
+    revision: int
+    """Grows with every change of the content."""
+
+    size: int
+    """Bytes of the file with its write-ahead log."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Rows of every table."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What this Python's SQLite can do."""
+
+    module: str
+    """`pysqlite3` or `sqlite3`."""
+
+    sqlite_version: str
+    """Version of the SQLite library."""
+
+    extension_loading: bool
+    """Whether extensions can be loaded."""
+
+    vec_version: str | None
+    """Version of sqlite-vec if it loads."""
+
+    fts5: bool
+    """Whether full-text tables work."""
+
+    search_path: Literal["sqlite-vec", "numpy"]
+    """What searches the vectors."""

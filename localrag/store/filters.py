@@ -91,7 +91,10 @@ class Ids(Collection[int]):
         return iter(self.array.tolist())
 
     def __contains__(self, item: object) -> bool:
-        return isinstance(item, int) and bool(np.isin(item, self.array))
+        if not isinstance(item, int):
+            return False
+        place = int(np.searchsorted(self.array, item))
+        return place < len(self.array) and int(self.array[place]) == item
 
     @cached_property
     def listed(self) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from localrag.store import rarity
 from localrag.store.filters import Ids
-from localrag.store.rows import Hit
 from localrag.store.session import Session, listed
+from localrag.store.space_rows import Hit
 from localrag.store.sqlite import clean, sqlite3
 from localrag.store.terms import TERMS_VERSION, any_of, codes_of, fold, terms_of, words_of
 
@@ -59,6 +59,12 @@ class FullText:
             scores = self._scan(terms.signs, ids)
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return [Hit(chunk_id, score) for chunk_id, score in best]
+
+    def holding(self, question: str) -> dict[str, int]:
+        """The words of a question, folded, each with about how many chunks hold it."""
+        found = terms_of(clean(question)).words
+        counts = rarity.counts(self._session, _TABLES[0], found)
+        return {term.rstrip("*").strip('"').replace('""', '"'): counts[term] for term in found}
 
     def rebuild(self) -> None:
         """Make all rows anew from the chunks, in one transaction."""

@@ -12,22 +12,12 @@ from localrag.errors import UsageError
 from localrag.store.assignment import Ends, Places, relation_between, relation_of
 from localrag.store.curation_rows import Place, Sight
 from localrag.store.decision_log import resolution
+from localrag.store.graph_rows import EntityRow, GraphCounts, MentionRow, RelationRow
 from localrag.store.journal import insert_generation, insert_rejects
 from localrag.store.merges import Starts, mark, meant_by
 from localrag.store.merges_upkeep import let_go
 from localrag.store.origins import forget_readings
-from localrag.store.rows import (
-    EntityMention,
-    EntityRow,
-    FurtherCall,
-    GenerationRow,
-    GraphCounts,
-    MentionRow,
-    Reading,
-    Reject,
-    RelationMention,
-    RelationRow,
-)
+from localrag.store.rows import EntityMention, FurtherCall, GenerationRow, Reading, Reject, RelationMention
 from localrag.store.session import Session, listed
 from localrag.store.sqlite import clean
 from localrag.store.upkeep import Touched, joined_keywords, settle_document

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localrag.store.rows import Hit
+from localrag.store.space_rows import Hit
 
 Matrix = NDArray[np.float32]
 Numbers = NDArray[np.int64]

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from localrag.store.report_rows import Footprint
 from localrag.store.session import Session, listed
+from localrag.store.traces import forget_traces
 
 _ID_IN = "IN (SELECT value FROM json_each(?))"
 _OWNERS = (("entities", "mentions", "entity_id"), ("relations", "relation_mentions", "relation_id"))
@@ -81,6 +82,7 @@ def forget_chunks(session: Session, chunk_ids: Collection[int]) -> None:
         f"WHERE chunk_id {_ID_IN}",
         [listed(chunk_ids)],
     )
+    forget_traces(session, chunk_ids)
     forget_readings(session, chunk_ids)
 
 

@@ -61,6 +61,12 @@ def split(session: Session, table: str, terms: Collection[str], least: int, budg
     return Split(tuple(leading), common)
 
 
+def counts(session: Session, table: str, terms: Collection[str]) -> dict[str, int]:
+    """About how many rows hold each of the terms, FTS5 expressions; exact for rare ones."""
+    total = int(session.value("SELECT max(id) FROM chunks") or 0)
+    return {term: _rows(session, table, term, total) for term in terms}
+
+
 def added(common: Mapping[str, float], text: str) -> float:
     """What the common words of a folded text add to its score: BM25 without regard to its length."""
     counts: Counter[str] = Counter()

@@ -24,6 +24,12 @@ from localrag.store.upkeep import settle_document
 
 _IN = "IN (SELECT value FROM json_each(?))"
 
+_OUTSIDE = (
+    "NOT EXISTS (SELECT 1 FROM claims k JOIN chunks c ON c.id = k.chunk_id WHERE k.id = q.claim_id "
+    "AND q.char_start >= 0 AND q.char_start < q.char_end AND q.char_end <= length(c.text))"
+)
+"""Quotes `q` that are not of their claim's passage."""
+
 
 def mend(session: Session, fulltext: FullText, on_step: OnStep | None = None) -> tuple[list[str], list[str]]:
     """Mend what can be mended, in one transaction; returns what was done and what was lost, in sentences.
@@ -194,11 +200,13 @@ class _Mending:
             "AND m.char_end <= length(c.text))"
         )
         self._say(count, "{} relations have no evidence any more where it was outside of the passage.")
+        # A quote that goes may be the one that named the date.
         count = session.run(
-            "DELETE FROM claim_quotes AS q WHERE NOT EXISTS (SELECT 1 FROM claims k JOIN chunks c "
-            "ON c.id = k.chunk_id WHERE k.id = q.claim_id AND q.char_start >= 0 "
-            "AND q.char_start < q.char_end AND q.char_end <= length(c.text))"
+            "UPDATE claims SET start_date = '', end_date = '' WHERE start_date || end_date <> '' "
+            f"AND id IN (SELECT q.claim_id FROM claim_quotes q WHERE {_OUTSIDE})"
         )
+        self._say(count, "{} claims lost their date with a quote outside of their passage.", lost=True)
+        count = session.run(f"DELETE FROM claim_quotes AS q WHERE {_OUTSIDE}")
         self._say(count, "{} quotes lay outside of their passage.", lost=True)
         count = session.run(
             "DELETE FROM claims WHERE NOT EXISTS (SELECT 1 FROM claim_quotes WHERE claim_id = claims.id)"

@@ -31,6 +31,7 @@ from localrag.store.curation_rows import (
     SplitRelation,
     Where,
 )
+from localrag.store.decision_keys import concerned
 
 _UNSEEN = Sight()
 
@@ -356,50 +357,6 @@ def _closure(ways: dict[str, set[str]], keys: Iterable[str]) -> set[str]:
         found |= further
         waiting += further
     return found
-
-
-def moved_by(decision: Decision) -> tuple[str, ...]:
-    """Keys whose mentions a decision moves; empty where it moves none."""
-    match decision:
-        case MergeEntities(keys) | KeepApart(keys):
-            return keys
-        case SplitEntity(key) | DeleteEntity(key):
-            return (key,)
-        case RenameEntity(key, _, alias):
-            return (alias,) if alias != key else ()
-        case AddAlias(_, alias) | RemoveAlias(_, alias):
-            return (alias,)
-        case MergeRelations(pairs):
-            return tuple(key for pair in pairs for key in pair)
-        case SplitRelation(pair) | ReverseRelation(pair) | DeleteRelation(pair):
-            return pair
-        case _:
-            return ()
-
-
-def concerned(decision: Decision) -> tuple[str, ...]:
-    """Keys of all entities that a decision is about."""
-    match decision:
-        case MergeEntities(keys, _, into):
-            return (*keys, into)
-        case KeepApart(keys):
-            return keys
-        case SplitEntity(key, into):
-            return (key, into)
-        case RenameEntity(key, _, alias):
-            return (key, alias)
-        case AddAlias(key, alias) | RemoveAlias(key, alias):
-            return (key, alias)
-        case RetypeEntity(key) | EditEntity(key) | DeleteEntity(key):
-            return (key,)
-        case MergeRelations(pairs, into):
-            return tuple(key for pair in (*pairs, into) for key in pair)
-        case SplitRelation(pair, into):
-            return (*pair, *into)
-        case ReverseRelation(pair) | EditRelation(pair) | DeleteRelation(pair):
-            return pair
-        case _:
-            return ()
 
 
 def _bare(sight: Sight) -> Sight:

@@ -8,9 +8,9 @@ is kept in memory of the active space stays valid meanwhile.
 from __future__ import annotations
 
 from localrag.errors import UsageError
-from localrag.store.rows import SpaceFields, SpaceRow, VectorKind
+from localrag.store.rows import VectorKind
 from localrag.store.session import Session
-from localrag.store.space_rows import SpaceProgress, VectorCounts
+from localrag.store.space_rows import SpaceFields, SpaceProgress, SpaceRow, VectorCounts
 from localrag.store.sqlite import clean
 
 OWNERS: dict[VectorKind, str] = {"chunk": "chunks", "entity": "entities", "relation": "relations"}

@@ -26,7 +26,7 @@ from localrag.errors import (
     LocalragError,
     NotAKnowledgeBase,
 )
-from localrag.store.rows import Capabilities
+from localrag.store.file_rows import Capabilities
 
 if TYPE_CHECKING:
     import sqlite3
@@ -296,9 +296,12 @@ def damaged(path: Path, error: Exception) -> KnowledgeBaseError:
 
 
 def not_ours(path: Path) -> NotAKnowledgeBase:
-    """The error for a file that is not a knowledge base."""
+    """The error for a file or folder that is not a knowledge base."""
+    name = path.name or path
     return NotAKnowledgeBase(
-        f"{path.name or path} is not a knowledge base of localrag.",
+        f"{name} is a folder and not a knowledge base of localrag."
+        if path.is_dir()
+        else f"{name} is not a knowledge base of localrag.",
         "Name another file with --kb, or make a new one with `localrag init FILE`.",
     )
 

@@ -165,6 +165,16 @@ class Talk:
         """What a message rests on, by number, with the places as they are now."""
         return self._citations([message_id]).get(message_id, ())
 
+    def sources(self, session_id: int) -> list[int]:
+        """The chunks that what was said in a session rests on: those cited, and those the model was shown."""
+        return self._session.column(
+            "SELECT c.chunk_id FROM citations c JOIN messages m ON m.id = c.message_id "
+            "WHERE m.session_id = ?1 AND c.chunk_id IS NOT NULL UNION "
+            "SELECT s.chunk_id FROM generation_sources s JOIN messages m ON m.generation_id = "
+            "s.generation_id WHERE m.session_id = ?1",
+            [session_id],
+        )
+
     def _cite(self, message_id: int, citation: NewCitation) -> None:
         place = self._place(citation)
         label = clean(citation.label) if place is not None or citation.kind == "document" else ""

@@ -18,8 +18,9 @@ from localrag.store.filters import Ids
 from localrag.store.matrix_cache import CacheKey, Matrix, MatrixCache, Numbers
 from localrag.store.nearest import ROUNDING, as_arrays, unit_rows
 from localrag.store.removals import Removals
-from localrag.store.rows import Hit, VectorKind
+from localrag.store.rows import VectorKind
 from localrag.store.session import Session, listed
+from localrag.store.space_rows import Hit
 from localrag.store.spaces import OWNERS, Spaces
 from localrag.store.sqlite import clean
 from localrag.store.upkeep import entity_text, relation_text, text_hash
@@ -30,6 +31,7 @@ FEW = 4096
 """Most ids of a filter for which no matrix is fetched if none is at hand."""
 
 _BLOCK = 4096
+_SAMPLE = 1024
 
 
 class Vectors(Spaces):
@@ -41,6 +43,7 @@ class Vectors(Spaces):
         self.cache = MatrixCache(self._uuid)
         """What is kept beside the file for faster searches."""
         self._views: dict[tuple[int, VectorKind], matrix.MatrixView | None] = {}
+        self._middles: dict[tuple[int, VectorKind], tuple[tuple[int, int, int], Matrix]] = {}
         self._removals = Removals(session, self.cache)
 
     @property
@@ -132,6 +135,35 @@ class Vectors(Spaces):
             return nearest.ranked(found, near, wanted, limit)
         found, near = nearest.candidates(blocks, wanted, limit)
         return nearest.ranked(found, near, wanted, limit)
+
+    def stored(self, space_id: int, kind: VectorKind, ids: Collection[int]) -> tuple[Numbers, Matrix]:
+        """The ids among these that have a vector, ascending, and their vectors, one row each."""
+        dimension = self._dimension(space_id)
+        rows = self._session.rows(
+            f"SELECT {kind}_id, vec FROM {kind}_vectors WHERE space_id = ? "
+            f"AND {kind}_id IN (SELECT value FROM json_each(?)) ORDER BY {kind}_id",
+            [space_id, listed(ids)],
+        )
+        return as_arrays(rows, dimension)
+
+    def middle(self, space_id: int, kind: VectorKind) -> Matrix | None:
+        """The mean of the vectors of a kind, of a sample where they are many; None without any."""
+        first, last, count = self._session.row(
+            f"SELECT min(seq), max(seq), count(*) FROM {kind}_vectors WHERE space_id = ?", [space_id]
+        ) or (None, None, 0)
+        if not count:
+            return None
+        known = self._middles.get((space_id, kind))
+        if known is None or known[0] != (first, last, count):
+            seqs = np.unique(np.linspace(first, last, _SAMPLE).astype(np.int64))
+            rows = self._session.rows(
+                f"SELECT seq, vec FROM {kind}_vectors WHERE space_id = ? "
+                "AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+                [space_id, listed(seqs.tolist())],
+            )
+            mean = as_arrays(rows, self._dimension(space_id))[1].mean(axis=0, dtype=np.float64)
+            known = self._middles[space_id, kind] = ((first, last, count), mean.astype("<f4"))
+        return known[1]
 
     def prepare(self) -> str:
         """Bring what the next search needs up to date, so that a question does not wait for it.

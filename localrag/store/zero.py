@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from localrag.store.adjacency import Adjacency
 from localrag.store.row_copies import Ids
-from localrag.store.rows import Hit
 from localrag.store.session import Session, listed
+from localrag.store.space_rows import Hit
 from localrag.store.sqlite import clean
 from localrag.store.zero_rows import (
     FORM,
@@ -45,6 +46,8 @@ class ZeroGraph:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.adjacency = Adjacency(session)
+        """The graph in memory, with what the model read."""
 
     def due(self, rules: int) -> list[int]:
         """Documents with chunks whose names were not found yet, or by other rules, by id."""

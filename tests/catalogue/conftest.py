@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localrag import settings
-from localrag.catalogue import entries, wheels
+from localrag.catalogue import listing, wheels
 from tests.catalogue.support import FakePip
 
 SetCatalogue = Callable[..., None]
@@ -36,11 +36,11 @@ def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePip:
 def set_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SetCatalogue]:
     """Replaces the catalogue by one of the given tables, as TOML text."""
     path = tmp_path / "catalogue.toml"
-    monkeypatch.setattr(entries, "data_path", lambda *parts: path)
+    monkeypatch.setattr(listing, "data_path", lambda *parts: path)
 
     def replace(*tables: str) -> None:
         path.write_text("format = 1\n" + "\n".join(tables), encoding="utf-8")
-        entries.catalogue.cache_clear()
+        listing.catalogue.cache_clear()
 
     yield replace
-    entries.catalogue.cache_clear()
+    listing.catalogue.cache_clear()

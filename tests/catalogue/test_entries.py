@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from localrag.catalogue.entries import Catalogue, catalogue, fold_name, load_catalogue
+from localrag.catalogue.entries import Catalogue, fold_name
+from localrag.catalogue.listing import catalogue, load_catalogue
 from localrag.errors import ModelError, ModelNotFound
 from tests.catalogue.support import entry_toml
 

@@ -12,8 +12,8 @@ import pytest
 from localrag import settings
 from localrag.catalogue import convert_e5, convert_minilm
 from localrag.catalogue.charsmap import build_charsmap, look_up, unpack_charsmap
-from localrag.catalogue.entries import catalogue
 from localrag.catalogue.files import hash_file
+from localrag.catalogue.listing import catalogue
 from localrag.catalogue.pull import fetch_member
 from localrag.engine.gguf import inspect
 from localrag.errors import PullFailed

@@ -9,7 +9,7 @@ import pytest
 
 from localrag import settings
 from localrag.catalogue import recommend
-from localrag.catalogue.entries import catalogue
+from localrag.catalogue.listing import catalogue
 from localrag.catalogue.recommend import Machine, Recommendation
 
 

@@ -16,7 +16,7 @@ def test_entities_are_listed_and_shown(run: Run, read_kb: Path) -> None:
     rows = json_of(run("entities", "list", "--type", "Person", "--limit", "1", "--json"))["entities"]
     assert [(row["name"], row["passages"]) for row in rows] == [("Marta Lind", 2)]
     shown = run("entities", "show", "marta lind").stdout
-    assert "Written as   Marta Lind (2)" in shown
+    assert "Written as   Marta Lind (2 mentions)" in shown
     assert "mill.txt" in shown
     view = json_of(run("entities", "show", "marta lind", "--json"))
     assert view["variants"]["names"] == [{"text": "Marta Lind", "mentions": 2}]
@@ -28,7 +28,7 @@ def test_a_decision_says_what_it_did_and_how_to_take_it_back(run: Run, read_kb: 
     told = run("entities", "merge", "Ida Lind", "--into", "Marta Lind").stderr
     assert "Merge “Ida Lind” into “Marta Lind”. 1 mention and 1 mention of relations moved." in told
     assert "Take it back: localrag entities undo 1" in told
-    assert "Ida Lind (1)" in run("entities", "show", "ida lind").stdout
+    assert "Ida Lind (1 mention)" in run("entities", "show", "ida lind").stdout
     log = run("entities", "log").stdout
     assert "holds" in log
     assert "Taken back, decision 1" in run("entities", "undo").stderr

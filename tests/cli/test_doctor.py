@@ -12,7 +12,7 @@ from localrag.cli import checks, doctor
 from localrag.cli.checks import CheckResult, check_disk, check_llama, check_memory, check_python
 from localrag.settings import Settings
 from localrag.store import sqlite
-from localrag.store.rows import Capabilities
+from localrag.store.file_rows import Capabilities
 from tests.cli.conftest import Run, json_of
 from tests.engine.random_model import build
 

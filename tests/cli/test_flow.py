@@ -111,11 +111,15 @@ def test_index_without_an_embedding_model_says_what_that_means(
 
 def test_ask_tells_programs_exactly_the_documented_keys(run: Run, read_kb: Path) -> None:
     answer = json_of(run("ask", "--json", "--mode", "naive", "Who built the Halden Bridge?"))
-    assert list(answer) == ["answer", "abstained", "mode", "model", "coverage", "citations"]
+    assert list(answer) == [
+        *("answer", "abstained", "mode", "model", "coverage", "citations"),
+        *("question", "rewritten", "kept", "session", "checks", "notes", "seconds"),
+    ]
     assert answer["mode"] == "naive"
     assert answer["abstained"] is False
     assert answer["coverage"] == {"read": 4, "total": 4}
-    assert list(answer["citations"][0]) == ["label", "kind", "document", "page", "start", "end", "text"]
+    keys = ("label", "kind", "document", "page", "start", "end", "text", "heading", "base", "state")
+    assert tuple(answer["citations"][0]) == keys
     assert answer["citations"][0]["kind"] == "document"
 
 

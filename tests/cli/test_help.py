@@ -84,6 +84,7 @@ def test_without_a_terminal_no_command_means_help() -> None:
     assert result.stdout == CliRunner().invoke(cli, ["--help"]).stdout
 
 
+@pytest.mark.alone
 def test_help_is_quick_and_loads_nothing_heavy() -> None:
     program = (
         "import sys\n"

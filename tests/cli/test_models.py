@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localrag.catalogue import pull as pull_module
-from localrag.catalogue.entries import catalogue
+from localrag.catalogue.listing import catalogue
 from localrag.catalogue.pull import PullProgress
 from localrag.cli import stopping
 from localrag.errors import PullFailed

@@ -67,6 +67,7 @@ def test_the_module_can_be_run(folder: Path) -> None:
     assert err.startswith("Error: There is no knowledge base in this folder.\n  ")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_index_stops_within_a_second_and_goes_on(long_kb: Path, number: int, code: int) -> None:
     child = start("index", delay=0.15)
@@ -97,6 +98,7 @@ def test_a_stopped_index_still_reports_to_programs(long_kb: Path) -> None:
     assert json.loads(out)["cancelled"] is True
 
 
+@pytest.mark.alone
 def test_ask_stops_with_a_word(long_kb: Path, folder: Path) -> None:
     child = start("ask", "Whom did Anna meet in Oslo?", delay=20)
     wait_until((folder / "asked").exists)

@@ -205,7 +205,7 @@ def test_texts_that_got_no_vector_make_it_done_in_part(run: Run, read_kb: Path, 
     assert "1 text got none and can be found by their words only" in result.stderr
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="not here: no SIGKILL")
 def test_ctrl_c_keeps_what_was_made(run: Run, folder: Path, new: ScriptedEmbedder) -> None:
     run("init", "n")
     with Store.open(folder / "n.localrag") as store:

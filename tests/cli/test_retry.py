@@ -94,4 +94,4 @@ def test_retry_of_a_file_that_is_gone_says_so(run: Run, failed_kb: Path, library
 def test_retry_with_nothing_to_do_and_with_a_wrong_name(run: Run, read_kb: Path) -> None:
     assert "Nothing has failed." in run("retry").stderr
     assert "Nothing has failed." in run("status", "--failed").stderr
-    assert "There is no document 'nope'" in run("retry", "nope", code=2).stderr
+    assert "There is no document “nope”" in run("retry", "nope", code=2).stderr

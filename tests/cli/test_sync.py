@@ -62,6 +62,18 @@ def test_sync_tells_what_it_found(run: Run, notes: Path) -> None:
     assert documents(run) == ["a.txt", "d.txt", "moved.md"]
 
 
+def test_the_knowledge_base_itself_is_not_told_of(run: Run, folder: Path) -> None:
+    (folder / "a.txt").write_text("Anna met Bo in Halden.", encoding="utf-8")
+    run("init", "n")
+    assert "Skipped" not in run("add", ".").stderr
+    assert "Skipped" not in run("sync").stderr
+    (folder / "other.localrag").write_bytes((folder / "n.localrag").read_bytes())
+    said = run("sync", "--kb", "n.localrag").stderr
+    assert "Skipped" in said
+    assert "other.localrag" in said
+    assert "n.localrag:" not in said.replace("other.localrag", "")
+
+
 def test_programs_get_everything(run: Run, notes: Path) -> None:
     (notes / "b.md").rename(notes / "moved.md")
     (notes / "bad.txt").write_bytes(bytes(range(256)) * 40)
@@ -187,6 +199,24 @@ def test_a_watch_follows_until_ctrl_c(run: Run, notes: Path, command: str, scrip
     assert "New: new.txt" in told
     assert "Traceback" not in told
     assert documents(run) == ["a.txt", "b.md", "c.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: signals as these")
+def test_a_watch_makes_the_vectors_that_lack(run: Run, notes: Path, scripted: Scripted) -> None:
+    def vectors() -> int:
+        return int(json_of(run("status", "--json"))["vectors"]["chunks"])
+
+    scripted.embedder = None
+    run("index")
+    assert (coverage(run)["read"], vectors()) == (3, 0)
+    process = start("index", "--watch", delay=0.01, stderr=subprocess.PIPE)
+    try:
+        until(lambda: vectors() == 3)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=PATIENCE)
+    assert "Traceback" not in told
+    assert "is read already" not in told
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="not here: signals as these")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localrag.engine.client import WorkerEmbedder, WorkerModel
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from tests.engine.random_model import build, build_embedder
 
 

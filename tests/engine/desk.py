@@ -56,7 +56,8 @@ class Desk:
             cache.extend(job.pending)
             job.past += len(job.pending)
             job.pending = []
-            job.feed(scorer(self, job, cache))
+            for before in reversed(range(job.asks)):
+                job.feed(scorer(self, job, cache[: len(cache) - before]))
             if job.cut:
                 assert job.cut < len(cache) - len(prompt.shared)
                 del cache[len(cache) - job.cut :]

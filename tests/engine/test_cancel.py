@@ -16,16 +16,10 @@ import pytest
 
 from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Choice, FreeText
 from localrag.engine.protocol import Message as Wire
-from localrag.engine.types import (
-    INTERACTIVE,
-    EngineOptions,
-    Generation,
-    GenerationRequest,
-    Pausable,
-    ProgressEvent,
-)
+from localrag.engine.types import INTERACTIVE, Generation, GenerationRequest, Pausable, ProgressEvent
 from localrag.engine.wire import request_message
 from localrag.errors import Cancelled
 from localrag.pausing import Pause

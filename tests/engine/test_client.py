@@ -15,15 +15,9 @@ import psutil
 import pytest
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Choice, Grammar
-from localrag.engine.types import (
-    INTERACTIVE,
-    EngineOptions,
-    Generation,
-    Message,
-    Piece,
-    TextEvent,
-)
+from localrag.engine.types import INTERACTIVE, Generation, Message, Piece, TextEvent
 from localrag.errors import EngineCrashed, EngineError, ModelInvalid, PromptTooLong
 from tests.engine.random_model import build, build_embedder
 from tests.engine.requests import ask, endless, last
@@ -188,7 +182,7 @@ def test_closing_ends_the_process(random_gguf: Path) -> None:
 def test_the_worker_ends_when_its_parent_is_killed(random_gguf: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from localrag.engine.client import WorkerModel;"
-        "from localrag.engine.types import EngineOptions;"
+        "from localrag.engine.options import EngineOptions;"
         "w = WorkerModel(Path(sys.argv[1]), EngineOptions(n_ctx=1024, sequences=1, threads=1));"
         "w.describe(); print(w.pid, flush=True); time.sleep(60)"
     )
@@ -249,7 +243,7 @@ def test_what_is_forced_may_be_longer_than_a_step(random_gguf: Path) -> None:
     assert [text[:-3] for text in found] == [only] * 3
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a pipe with a name stands for a slow disk")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: pipes with names")
 def test_closing_does_not_wait_for_a_model_that_loads(tmp_path: Path) -> None:
     slow = tmp_path / "slow.gguf"
     os.mkfifo(slow)

@@ -27,6 +27,7 @@ from localrag.engine.job import JobRequest
 from localrag.engine.limits import BOUNDS
 from localrag.engine.llama import Context, Model
 from localrag.engine.matching import Vocabulary
+from localrag.engine.options import EngineOptions
 from localrag.engine.prefixes import PrefixStore
 from localrag.engine.programs import (
     Choice,
@@ -42,7 +43,7 @@ from localrag.engine.programs import (
 from localrag.engine.scheduler import PREFIXES, Scheduler
 from localrag.engine.steps import Step
 from localrag.engine.template import ChatTemplate, RenderedPrompt
-from localrag.engine.types import EngineOptions, Generation, Message, Piece, TextEvent
+from localrag.engine.types import Generation, Message, Piece, TextEvent
 from localrag.errors import ConstraintError, EngineError, PromptTooLong, UsageError
 from tests.engine.random_embedders import build_decoder_embedder
 from tests.engine.requests import ask, last, results

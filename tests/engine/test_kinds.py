@@ -14,8 +14,9 @@ from localrag.engine.gguf import inspect
 from localrag.engine.gguf_format import RECURRENT, STATE_ONLY
 from localrag.engine.kinds import check_file, check_kind, memory_of
 from localrag.engine.llama import Context, Entry, Model
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Grammar
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.errors import ModelInvalid
 from tests.engine.random_kinds import WINDOW, build_hybrid, build_state, build_window
 from tests.engine.random_model import build

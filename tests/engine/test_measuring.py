@@ -14,8 +14,8 @@ from localrag.engine.client import WorkerModel
 from localrag.engine.gguf import inspect
 from localrag.engine.machine import OtherPrograms
 from localrag.engine.measuring import find_stored, is_due, measure
+from localrag.engine.options import EngineOptions
 from localrag.engine.tuned import Tuning
-from localrag.engine.types import EngineOptions
 from localrag.errors import Cancelled, ModelInvalid, ModelNotFound, SettingsError
 from tests.engine.random_kinds import build_state, build_window
 
@@ -99,6 +99,7 @@ def test_what_is_open_decides_whether_it_is_due(model: Path, monkeypatch: pytest
         assert is_due(model, OPTIONS) is due
 
 
+@pytest.mark.alone
 def test_stopping_it_ends_the_worker_and_keeps_nothing(model: Path, state: Path) -> None:
     cancel = threading.Event()
     before = set(psutil.Process().children())
@@ -115,6 +116,7 @@ def test_stopping_it_ends_the_worker_and_keeps_nothing(model: Path, state: Path)
     assert not state.exists()
 
 
+@pytest.mark.alone
 def test_stopping_it_while_the_model_loads(model: Path) -> None:
     cancel = threading.Event()
     cancel.set()

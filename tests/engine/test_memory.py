@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import (
     Choice,
     CitedText,
@@ -23,7 +24,7 @@ from localrag.engine.programs import (
     Record,
     Records,
 )
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from tests.engine.requests import results
 
 SEQUENCES = 8

@@ -12,6 +12,7 @@ from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
 from localrag.engine.decisions import decision_of, request
 from localrag.engine.lean import parse_lean
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import (
     Choice,
     CitedText,
@@ -23,7 +24,7 @@ from localrag.engine.programs import (
     Record,
     Records,
 )
-from localrag.engine.types import BACKGROUND, EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import BACKGROUND, Generation, GenerationRequest, Message, Piece
 
 pytestmark = pytest.mark.model
 

@@ -11,7 +11,7 @@ import pytest
 from localrag.engine.client import WorkerModel
 from localrag.engine.llama import Model, start_backend
 from localrag.engine.offload import SPLIT_MODES, Device, Offload, devices, place
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.errors import SettingsError
 
 CPU = Device("CPU", "a processor", "cpu", 100)
@@ -78,7 +78,7 @@ def test_every_split_mode_is_the_librarys(mode: str) -> None:
     assert place(Offload(-1, split_mode=mode), GPUS, 16).split_mode == SPLIT_MODES[mode]
 
 
-@pytest.mark.skipif(lib.llama_supports_gpu_offload(), reason="this build has a GPU")
+@pytest.mark.skipif(lib.llama_supports_gpu_offload(), reason="not here: this build has a GPU")
 def test_the_worker_refuses_and_notes_by_the_build_that_it_has(random_gguf: Path) -> None:
     with pytest.raises(SettingsError, match="gpu_layers is 2"):
         Model(random_gguf, offload=Offload(2))

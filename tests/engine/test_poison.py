@@ -14,18 +14,11 @@ import psutil
 import pytest
 
 from localrag.engine.client import WorkerEmbedder, WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Choice
 from localrag.engine.run import Run
 from localrag.engine.suspects import DEATHS, MOST_DEATHS, Flight, Suspects, Trials
-from localrag.engine.types import (
-    INTERACTIVE,
-    EngineOptions,
-    Event,
-    Generation,
-    GenerationRequest,
-    ProgressEvent,
-    TextEvent,
-)
+from localrag.engine.types import INTERACTIVE, Event, Generation, GenerationRequest, ProgressEvent, TextEvent
 from localrag.engine.watchdog import Pulse
 from localrag.errors import EngineCrashed, EngineError
 from tests.engine.requests import ask, endless, last, results
@@ -106,7 +99,7 @@ def test_a_kill_for_want_of_memory_says_so(model: WorkerModel) -> None:
     assert found[1].finish == "length"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 def test_a_request_that_makes_the_worker_hang_is_found_too(model: WorkerModel) -> None:
     killer = Killer(model, {3}, signal.SIGSTOP)
     began = time.monotonic()
@@ -116,7 +109,7 @@ def test_a_request_that_makes_the_worker_hang_is_found_too(model: WorkerModel) -
     assert time.monotonic() - began < 10 * 2 * killer.signals
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 def test_a_hang_from_outside_costs_no_work(model: WorkerModel) -> None:
     model.describe()
     assert model.pid is not None
@@ -126,7 +119,7 @@ def test_a_hang_from_outside_costs_no_work(model: WorkerModel) -> None:
     assert not stopped.is_running()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 def test_a_hang_while_something_is_asked_is_noticed(model: WorkerModel) -> None:
     model.describe()
     assert model.pid is not None
@@ -134,7 +127,7 @@ def test_a_hang_while_something_is_asked_is_noticed(model: WorkerModel) -> None:
     assert model.count(["a word"])[0] > 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 def test_a_stopped_worker_holds_nobody_up_however_much_is_sent(model: WorkerModel) -> None:
     """A pipe holds some 64 KB; whoever wrote more into it would wait for ever."""
     model.describe()
@@ -336,7 +329,7 @@ def test_events_of_a_paused_engine_say_that_it_stands(model: WorkerModel) -> Non
     assert {g.finish for g in results(events).values()} == {"length"}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 @pytest.mark.parametrize("number", ["SIGSTOP", "SIGKILL", "SIGSEGV"])
 def test_vectors_come_although_their_worker_is_hit(random_embedder_gguf: Path, number: str) -> None:
     worker = WorkerEmbedder(random_embedder_gguf, EngineOptions(threads=1, hang_seconds=1), limit=64)
@@ -349,7 +342,7 @@ def test_vectors_come_although_their_worker_is_hit(random_embedder_gguf: Path, n
         worker.close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no stop signal there")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: no stop signal")
 def test_closing_does_not_start_the_engine_again_for_a_question_that_waits(random_gguf: Path) -> None:
     worker = WorkerModel(random_gguf, EngineOptions(n_ctx=2048, sequences=1, threads=1))
     worker.describe()

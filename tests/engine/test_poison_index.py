@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.run import Run
-from localrag.engine.types import EngineOptions, Event, GenerationRequest
+from localrag.engine.types import Event, GenerationRequest
 from localrag.engines import Engines
 from localrag.indexing import ChunkFailed, ChunkRead, Finished, IndexEvent
 from localrag.kb import KnowledgeBase

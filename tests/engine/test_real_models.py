@@ -11,8 +11,9 @@ import pytest
 from localrag.catalogue.installed import find_model
 from localrag.catalogue.pull import fetch_member
 from localrag.engine.client import WorkerEmbedder, WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Choice, JsonSchema
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from tests.reference_embedding import ReferenceModel
 
 pytestmark = pytest.mark.model

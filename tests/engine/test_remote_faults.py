@@ -14,9 +14,10 @@ from localrag.engine.programs import Choice, FreeText, JsonSchema, Program
 from localrag.engine.remote import RemoteModel
 from localrag.engine.remote_address import parse_address
 from localrag.engine.remote_chat import say
-from localrag.engine.remote_http import Patience, Server, Stop
+from localrag.engine.remote_http import Server
 from localrag.engine.remote_llama import LlamaDialect
 from localrag.engine.remote_openai import OpenAiDialect
+from localrag.engine.remote_waiting import Patience, Stop
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.errors import Cancelled, EngineError, PromptTooLong, RemoteRefused, RemoteUnreachable
 from tests.engine.remote_servers import Handler, Standin, llama, running, vllm

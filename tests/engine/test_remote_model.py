@@ -31,10 +31,11 @@ from localrag.engine.remote_address import parse_address
 from localrag.engine.remote_chat import go_on, turns
 from localrag.engine.remote_check import fits
 from localrag.engine.remote_defuse import defuse
-from localrag.engine.remote_http import Patience, Server
+from localrag.engine.remote_http import Server
 from localrag.engine.remote_json import JsonRecords, single_ask, single_text
 from localrag.engine.remote_llama import LlamaDialect
 from localrag.engine.remote_openai import OpenAiDialect
+from localrag.engine.remote_waiting import Patience
 from localrag.engine.steps import Step
 from localrag.engine.types import Generation, GenerationRequest, Message, Piece, ProgressEvent, TextEvent
 from localrag.errors import Cancelled, ConstraintError, RemoteRefused

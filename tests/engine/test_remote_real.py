@@ -19,15 +19,17 @@ import pytest
 from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerEmbedder, WorkerModel
 from localrag.engine.lean import parse_lean
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Choice, CitedText, FreeText, JsonSchema, LeanRecords, Program, Records
 from localrag.engine.remote import RemoteModel
 from localrag.engine.remote_address import parse_address
 from localrag.engine.remote_choice import remote_embedder
-from localrag.engine.remote_http import Patience, Server
+from localrag.engine.remote_http import Server
 from localrag.engine.remote_llama import LlamaDialect
 from localrag.engine.remote_mechanisms import MECHANISMS
 from localrag.engine.remote_openai import OpenAiDialect
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece, TextEvent
+from localrag.engine.remote_waiting import Patience
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece, TextEvent
 from localrag.errors import RemoteRefused
 from localrag.extraction.program import Limits, Shape, records_program
 from localrag.sections import RemoteSettings

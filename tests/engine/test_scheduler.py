@@ -11,10 +11,11 @@ import pytest
 from localrag.engine.batching import Shape
 from localrag.engine.client import WorkerModel
 from localrag.engine.job import JobRequest
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import FreeText
 from localrag.engine.scheduler import Scheduler
 from localrag.engine.template import RenderedPrompt
-from localrag.engine.types import INTERACTIVE, EngineOptions, Generation
+from localrag.engine.types import INTERACTIVE, Generation
 from tests.engine.requests import ask, endless, last, results
 
 RULES = "Follow these rules with care and write nothing else. " * 12

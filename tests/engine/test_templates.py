@@ -8,10 +8,11 @@ import pytest
 
 from localrag.engine.client import WorkerModel
 from localrag.engine.gguf import GgufInfo, inspect
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Grammar
 from localrag.engine.template import ChatTemplate
 from localrag.engine.templates import BUILT_IN, choose_template
-from localrag.engine.types import EngineOptions, Generation, GenerationRequest, Message, Piece
+from localrag.engine.types import Generation, GenerationRequest, Message, Piece
 from localrag.errors import ModelInvalid, SettingsError
 from tests.engine.random_model import CHAT_TEMPLATE, build
 

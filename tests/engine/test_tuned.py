@@ -11,8 +11,8 @@ import pytest
 
 from localrag.engine import machine, tuned
 from localrag.engine.gguf import inspect
+from localrag.engine.options import EngineOptions
 from localrag.engine.tuned import ReadRate, Subject, Tuning, WriteRate
-from localrag.engine.types import EngineOptions
 
 ABOUT = Subject("sha256:1", "0.3.36+abc", "A processor", "2/4", 0, "")
 FOUND = Tuning(

@@ -10,9 +10,9 @@ import pytest
 from localrag.engine import machine, tuning
 from localrag.engine.choosing import best_read, best_write, thread_candidates
 from localrag.engine.gguf import GgufInfo, inspect
+from localrag.engine.options import EngineOptions
 from localrag.engine.tuned import ReadRate, Tuning, WriteRate
 from localrag.engine.tuning import Trial, TrialSpec, Tuner
-from localrag.engine.types import EngineOptions
 from localrag.errors import EngineError
 from tests.engine.random_kinds import build_window
 

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
-from localrag.engine.types import EngineOptions, Event, Generation, GenerationRequest, LanguageModel
+from localrag.engine.types import Event, Generation, GenerationRequest, LanguageModel
 from localrag.engines import Engines
 from localrag.errors import EngineError, KnowledgeBaseReadOnly, ModelNotFound, SettingsError, UsageError
 from localrag.indexing.events import Embedded, Note

@@ -9,7 +9,7 @@ import pytest
 
 from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.engines import Engines
 from localrag.indexing.summary_events import SummaryWritten
 from localrag.sections import SummarySettings

@@ -201,8 +201,19 @@ def test_the_tests_are_run_after_the_checks_and_close_the_output(checkout: Path)
     assert "ruff passed; format passed; mypy passed; imports passed" in lines
     selection = "-m not slow and not terminal tests/store -k two words"
     assert lines[-1] == f"python -m pytest -p tests.plugins.no_skip {selection}"
-    everything = _run(checkout / "scripts" / "test", "--all")
-    assert everything.stdout.splitlines()[-1] == "python -m pytest -p tests.plugins.no_skip"
+
+
+@pytest.mark.parametrize(("words", "selection"), [((), "(not slow and not terminal) and "), (("--all",), "")])
+def test_every_test_runs_either_alone_or_beside_others(
+    checkout: Path, words: tuple[str, ...], selection: str
+) -> None:
+    lines = _run(checkout / "scripts" / "test", *words).stdout.splitlines()
+    begin = "python -m pytest -p tests.plugins.no_skip -m"
+    alone, together = (line for line in lines if line.startswith(begin))
+    assert alone == f"{begin} {selection}alone"
+    assert together.startswith(f"{begin} {selection}not alone --numprocesses ")
+    assert "--dist loadfile" in together
+    assert lines[-1] == together
 
 
 def test_skips_are_forbidden_in_ci_only(checkout: Path, program: Program) -> None:
@@ -216,7 +227,9 @@ def test_the_first_failure_decides_the_exit_code(checkout: Path, program: Progra
     program(checkout / ".venv" / "bin" / "python", "exit 1")
     done = _run(checkout / "scripts" / "test")
     assert done.returncode == 7
-    assert done.stderr.splitlines()[-1].endswith("mypy FAILED; imports passed; pytest FAILED")
+    assert done.stderr.splitlines()[-1].endswith(
+        "mypy FAILED; imports passed; pytest, one at a time FAILED; pytest, several at a time FAILED"
+    )
     checked = _run(checkout / "scripts" / "check")
     assert checked.returncode == 7
     assert checked.stdout.splitlines()[0] == "setup --dev --models none"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localrag.store import Store
-from tests.store.helpers import session_of
+from tests.store.helpers import new_store
 
 
 @pytest.fixture
@@ -20,8 +20,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
     """An open, empty knowledge base; afterwards its file must be in order."""
-    with Store.create(path) as opened:
-        # Not waiting for the disk makes these tests several times faster; the crash tests do wait.
-        session_of(opened).database.execute("PRAGMA synchronous = OFF")
+    # Not waiting for the disk makes these tests several times faster; the crash tests do wait.
+    with new_store(path) as opened:
         yield opened
         assert opened.check() == []

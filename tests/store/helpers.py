@@ -6,8 +6,10 @@ import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,7 @@ __all__ = [
     "generation",
     "logical_rows",
     "name_words",
+    "new_store",
     "quick_store",
     "reading",
     "relation",
@@ -57,11 +60,36 @@ def session_of(store: Store) -> Session:
     return store._session
 
 
+@cache
+def _new_file() -> tuple[bytes, bytes]:
+    """The bytes of a new knowledge base, and its uuid within them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "new.localrag"
+        with Store.create(path) as store:
+            mark = store.info().uuid.encode()
+        content = path.read_bytes()
+    assert content.count(mark) == 1
+    return content, mark
+
+
+def new_store(path: Path) -> Store:
+    """A new knowledge base that does not wait for the disk, open.
+
+    It is a copy of one that `Store.create` made in this process, with a uuid of its own: that takes a fifth
+    of the time, and tests make thousands.
+    """
+    content, mark = _new_file()
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_bytes(content.replace(mark, str(uuid4()).encode()))
+    store = Store.open(path)
+    session_of(store).database.execute("PRAGMA synchronous = OFF")
+    return store
+
+
 @contextmanager
 def quick_store() -> Iterator[Store]:
     """A new knowledge base that does not wait for the disk, for tests that make very many."""
-    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "q.localrag") as store:
-        session_of(store).database.execute("PRAGMA synchronous = OFF")
+    with tempfile.TemporaryDirectory() as folder, new_store(Path(folder) / "q.localrag") as store:
         yield store
 
 

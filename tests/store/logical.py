@@ -101,6 +101,9 @@ QUERIES = {
     f"{DOCUMENT.format('document_id')}, {CHUNK.format('citations.chunk_id')}, path, page, char_start, "
     "char_end, gone, text FROM citations",
     "answers": f"SELECT key, {CALL.format('answers.generation_id')}, question, answer FROM answers",
+    "traces": f"SELECT {MESSAGE.format('message_id')}, trace FROM traces",
+    "trace_sources": f"SELECT {MESSAGE.format('message_id')}, {CHUNK.format('trace_sources.chunk_id')} "
+    "FROM trace_sources",
 }
 """For each table what it says; ids are written as what they stand for."""
 

@@ -48,6 +48,7 @@ ANSWERED = {
     "kept answer": ("kedgereeing",),
     "citation": ("quokkaesque",),
     "citation label": ("labellatish",),
+    "trace": ("marginaliac",),
 }
 """Words of answers that rested on the document."""
 
@@ -131,7 +132,8 @@ def answer_secrets(store: Store, document_id: int) -> None:
             chunk.id,
         ),
     ]
-    store.talk.add(talk, "assistant", "They said so.", citations=citations, generation_id=call)
+    said = store.talk.add(talk, "assistant", "They said so.", citations=citations, generation_id=call)
+    store.traces.put(said, {"question": "marginaliac"}, [chunk.id])
 
 
 def keep_something(store: Store) -> int:

@@ -183,7 +183,7 @@ def public() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="not here: permissions of POSIX")
 @pytest.mark.parametrize("journal_mode", ["delete", "wal"])
 def test_what_cannot_be_written_opens_for_reading(public: Path, journal_mode: str) -> None:
     """Run as another user where the tests run as root, whom no permission stops."""

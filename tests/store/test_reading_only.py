@@ -21,7 +21,7 @@ from localrag.store.sqlite import sqlite3
 from tests.store.helpers import add_lines, embed_missing, files_beside
 from tests.store.test_upgrading import FILES, unpack
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not here: permissions of POSIX")
 
 HEAD = """
     import os, sys
@@ -177,12 +177,13 @@ def test_a_copy_can_be_made_of_what_cannot_be_written(public: Path) -> None:
     assert files_beside(path) == [path.name]
 
 
-@pytest.mark.skipif(shutil.which("chattr") is None or os.geteuid() != 0, reason="only root may do that")
+@pytest.mark.skipif(shutil.which("chattr") is None, reason="chattr is not installed")
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="not here: no root of Linux")
 def test_an_immutable_file_is_asked(public: Path) -> None:
     path = shared(public)
     marked = subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False)
     if marked.returncode != 0:
-        pytest.skip("this disk has no such mark")
+        pytest.skip("not here: this disk has no such mark")
     try:
         with Store.open(path) as store:
             assert store.read_only

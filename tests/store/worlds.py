@@ -269,7 +269,8 @@ def ask(store: Store, question: Question, ids: dict[int, int]) -> None:
         )
         for number, chunk in enumerate(chunks, 1)
     ]
-    store.talk.add(session_id, "assistant", key, citations=citations, generation_id=call)
+    said = store.talk.add(session_id, "assistant", key, citations=citations, generation_id=call)
+    assert store.traces.put(said, {"mode": "mix"}, [chunk.id for chunk in chunks])
 
 
 def renew(store: Store) -> None:

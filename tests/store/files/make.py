@@ -155,7 +155,8 @@ def _talk(store: Store) -> None:
     call = store.journal.add_generation(replace(generation("Marta Lind [1]."), task="answer"), [1])
     text = "Marta Lind built the Halden Bridge"
     cited = NewCitation(1, "[1] bridge.md", "document", "bridge.md", None, 0, len(text), text, 1)
-    store.talk.add(session, "assistant", "Marta Lind [1].", citations=[cited], generation_id=call)
+    said = store.talk.add(session, "assistant", "Marta Lind [1].", citations=[cited], generation_id=call)
+    store.traces.put(said, {"question": "Who built it?"}, [1])
     store.answers.put("key", "Who built it?", "{}", revision=store.revision(), generation_id=call)
 
 
