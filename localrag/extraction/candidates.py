@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from localrag.extraction import han_features, word_features
 from localrag.extraction.chances import Sighting, chances, sums
+from localrag.extraction.foreign_names import JOINED
 from localrag.extraction.han_spans import han_pattern_spans, han_spans
 from localrag.extraction.han_words import Unit, units
 from localrag.extraction.number_spans import number_spans
@@ -50,6 +51,10 @@ _PLAIN_CHARACTERS = re.compile(r"[0-9\u4e00-\u9fff]+")
 _DATE_IN_HAN, _AMOUNT_IN_HAN = 0.8, 0.5
 """Chances of dates and amounts in Chinese where they count: the marked texts in Chinese leave them out."""
 
+_SURE_IN_HAN = 0.8
+"""Chance at least of titles, foreign names in parts, and abbreviations in brackets: their form says that they
+are names, and marked texts have few of them, or cut them wrongly."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -74,7 +79,7 @@ class Candidate:
     """How likely a person would mark it as a name, from 0 to 1, names that overlap it considered."""
 
     kind: str
-    """What the form says: date, amount, quoted, title, foreign, name, or run."""
+    """What the form says: date, amount, quoted, title, foreign, short, name, or run."""
 
 
 def find_candidates(
@@ -180,8 +185,14 @@ class _Look:
             chance = max(chance, _DATE_IN_HAN)
         if language == "han" and best.kind == "amount" and self._ask.numbers:
             chance = max(chance, _AMOUNT_IN_HAN)
+        if language == "han" and (best.kind in ("short", "title") or _is_joined(name, best.kind)):
+            chance = max(chance, _SURE_IN_HAN)
         kind = "date" if name.lower() in WEEKDAYS else best.kind
         return Candidate(name, first.start, first.end, best.strong, best.score, chance, kind)
+
+
+def _is_joined(name: str, kind: str) -> bool:
+    return kind == "foreign" and JOINED.search(name) is not None
 
 
 def _asked(group: str, kind: str, name: str, ask: Wanted) -> Iterator[str]:

@@ -17,6 +17,9 @@ from localrag.extraction.words import HAN_TRANSLITERATION
 DOT = "[·・•‧－-]"
 """What joins the parts of a foreign name; a class of a pattern."""
 
+JOINED = re.compile(DOT)
+"""Tells a name in parts from others."""
+
 _HAN = "(?![和与及或的在是由被把她他])[\u3400-\u9fff]"
 _MAX_PART = 8
 _CHAIN = re.compile(rf"(?:{_HAN}){{1,12}}(?:{DOT}(?:(?:{_HAN}){{1,12}}|[A-Z](?![A-Za-z])))+")
@@ -77,9 +80,17 @@ def _kept_behind(part: str) -> int:
     borders = cuts(part)
     before = max(border for border in borders if border <= place)
     behind = min(border for border in borders if border > place)
-    if before == place:
-        return count
-    return len(part) - (before if _is_name(part[before:behind]) else behind)
+    if before < place:
+        place = before if _is_name(part[before:behind]) else behind
+    return len(part) - place - _place_before(part[place:])
+
+
+def _place_before(part: str) -> int:
+    """How many of the first characters are a place that the person is from: 巴黎安托万-贝克勒尔."""
+    for size in (4, 3, 2):
+        if len(part) >= size + _SHORT and chinese_words().get(part[:size], "")[:1] == "s":
+            return size
+    return 0
 
 
 def _is_name(word: str) -> bool:

@@ -47,6 +47,9 @@ _AMOUNTS = re.compile(
 _SOUNDS = f"[{''.join(sorted(HAN_TRANSLITERATION))}]"
 _AFTER_NAMES = HAN_BORDER | HAN_NOT_FIRST
 _FOREIGN = re.compile(f"{_SOUNDS}{{2,}}")
+_ABBREVIATED = re.compile(
+    rf"(?<=[{CJK}A-Za-z》”])[（(]((?=[A-Za-z]*[A-Z][A-Za-z]*[A-Z])[A-Za-z]{{2,8}})[）)]"
+)
 
 
 def han_pattern_spans(text: str) -> Iterator[Span]:
@@ -61,6 +64,8 @@ def han_pattern_spans(text: str) -> Iterator[Span]:
         yield Span(*match.span(), _STRONG + 1, True, "date")
     for match in _AMOUNTS.finditer(text):
         yield Span(*match.span(), _PART, False, "amount")
+    for match in _ABBREVIATED.finditer(text):
+        yield Span(*match.span(1), _STRONG, True, "short")
     for start, end in _foreign(text):
         # A name is known to be whole if what follows it cannot belong to it.
         behind = text[end : end + 1]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from localrag.extraction.candidates import find_candidates
 from localrag.extraction.foreign_names import joined_names
 
 
@@ -27,3 +28,9 @@ def test_whole_names(text: str, names: list[str]) -> None:
 @pytest.mark.parametrize("text", ["规则-管理", "北京-上海高铁", "甲·乙", "A-B", "", "三-四年级学生"])
 def test_what_is_no_name(text: str) -> None:
     assert _names(text) == []
+
+
+def test_names_by_their_form_are_likely() -> None:
+    text = "由于巴黎安托万-贝克勒尔和北海渔业联盟（NSF）出版了《灯塔上的人》，"
+    found = {item.text: item.chance for item in find_candidates(text)}
+    assert min(found[name] for name in ("安托万-贝克勒尔", "NSF", "灯塔上的人")) >= 0.8
