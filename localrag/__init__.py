@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from localrag.answering.options import AskOptions as AskOptions
+    from localrag.answering.options import Turn as Turn
     from localrag.answering.types import Answer as Answer
+    from localrag.answering.types import AnswerText as AnswerText
+    from localrag.answering.types import AskEvent as AskEvent
     from localrag.answering.types import Citation as Citation
+    from localrag.answering.types import Found as Found
+    from localrag.answering.types import Kept as Kept
+    from localrag.answering.types import Reading as Reading
+    from localrag.answering.types import Rewritten as Rewritten
     from localrag.errors import Cancelled as Cancelled
     from localrag.errors import ConstraintError as ConstraintError
     from localrag.errors import DiskFull as DiskFull
@@ -43,6 +51,8 @@ if TYPE_CHECKING:
     from localrag.errors import SourceGone as SourceGone
     from localrag.errors import UsageError as UsageError
     from localrag.kb import KnowledgeBase as KnowledgeBase
+    from localrag.retrieval.types import Retrieved as Retrieved
+    from localrag.store.filters import Filter as Filter
 
 _ERRORS = (
     "Cancelled",
@@ -75,14 +85,34 @@ _ERRORS = (
     "SourceGone",
     "UsageError",
 )
+_EVENTS = ("Answer", "AnswerText", "AskEvent", "Citation", "Found", "Kept", "Reading", "Rewritten")
 _HOMES = {
-    "Answer": "localrag.answering.types",
-    "Citation": "localrag.answering.types",
+    **dict.fromkeys(_EVENTS, "localrag.answering.types"),
+    "AskOptions": "localrag.answering.options",
+    "Filter": "localrag.store.filters",
     "KnowledgeBase": "localrag.kb",
+    "Retrieved": "localrag.retrieval.types",
+    "Turn": "localrag.answering.options",
     **dict.fromkeys(_ERRORS, "localrag.errors"),
 }
 
-__all__ = ["Answer", "Citation", "KnowledgeBase", "__version__", *_ERRORS]
+__all__ = [
+    "Answer",
+    "AnswerText",
+    "AskEvent",
+    "AskOptions",
+    "Citation",
+    "Filter",
+    "Found",
+    "Kept",
+    "KnowledgeBase",
+    "Reading",
+    "Retrieved",
+    "Rewritten",
+    "Turn",
+    "__version__",
+    *_ERRORS,
+]
 
 
 def __getattr__(name: str) -> object:

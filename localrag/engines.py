@@ -111,9 +111,7 @@ class Engines:
                 from localrag.catalogue.rerankers import find_reranker
                 from localrag.engine.reranker import WorkerReranker
 
-                self._reranker = WorkerReranker(
-                    find_reranker(self._settings.models.reranker), self.options()
-                )
+                self._reranker = WorkerReranker(find_reranker(self._settings.models.reranker), self.options())
             return self._reranker
 
     @property
@@ -193,6 +191,13 @@ class Engines:
             if self._embedder is not None or self._settings.remote.embed_url:
                 return True
             return _is_installed(self._settings.models.embed, "embed")
+
+    def embedder_waits(self) -> bool:
+        """Whether an embedding model of this machine has to be loaded before it can be used."""
+        with self._lock:
+            held = [self._embedder, *self._others.values()]
+            given = self._embedder_given or bool(self._settings.remote.embed_url)
+        return not given and all(getattr(item, "pid", None) is None for item in held)
 
     def needs_measuring(self) -> bool:
         """Whether the language model was never measured on this machine, and the settings want it to be.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from localrag.retrieval.types import Coverage
 from localrag.store.database import Store
-from localrag.store.rows import ChunkCounts, DocumentRow, GraphCounts, JournalTotals
+from localrag.store.graph_rows import GraphCounts
+from localrag.store.rows import ChunkCounts, DocumentRow, JournalTotals
 from localrag.store.space_rows import SpaceProgress, VectorCounts
 
 

@@ -43,6 +43,9 @@ class ModelSettings(Section):
     embed: str = ""
     """Name or path of the embedding model; empty takes the best one that is installed."""
 
+    reranker: str = ""
+    """Name or path of a model with rank pooling, which reads question and passage together; empty: none."""
+
     chat_template: str = ""
     """Template of the prompts instead of the model's own: a file in Jinja's dialect, or the name of a
     built-in one (`plain`, `chatml`). A model without a template of its own needs it."""
@@ -307,7 +310,7 @@ class PromptSettings(Section):
 class RetrievalSettings(Section):
     """What is put before the model with a question."""
 
-    passages: int = _number(5, 1, 1000)
+    passages: int = _number(8, 1, 1000)
     """Most passages."""
 
     entities: int = _number(6, 0, 1000)
@@ -316,8 +319,36 @@ class RetrievalSettings(Section):
     relations: int = _number(6, 0, 1000)
     """Most relations."""
 
-    context_tokens: int = _number(1400, 96, 1_000_000)
-    """Most tokens of passages, entities and relations together."""
+    keywords: str = _choice("auto", "model", "words")
+    """Who finds the keywords of a question: the `model`, its `words` alone, or `auto`: the model in the modes
+    local, global and hybrid, which live on them, and the words elsewhere, which takes no time."""
+
+    rerank: bool = True
+    """Whether the best passages are put in the order of `models.reranker`, if one is named."""
+
+    context_tokens: int = _number(0, 96, 1_000_000, or_zero=True)
+    """Most tokens of passages, entities and relations together; 0 takes as many as this machine reads in
+    `answering.first_word` seconds, at most `context_most`."""
+
+    context_most: int = _number(2000, 96, 1_000_000)
+    """Most tokens of them on a fast machine, where `context_tokens` is 0."""
+
+    passages_share: int = _number(70, 1, 100)
+    """What passages get of these tokens, as a part of the three shares together. What one kind leaves goes to
+    the others."""
+
+    entities_share: int = _number(15, 0, 100)
+    """What entities get, while passages wait for room."""
+
+    relations_share: int = _number(15, 0, 100)
+    """What relations get, while passages wait for room."""
+
+    trim: bool = True
+    """Whether passages behind the best two are shown as the sentences that have to do with the question and
+    those beside them; off shows all passages whole."""
+
+    order: str = _choice("best-first", "best-last")
+    """Where the best passage stands: at the beginning, or at the end next to the question."""
 
     vector_cache_mb: int = _number(4096, 1, 100_000_000, or_zero=True)
     """MiB on disk for vectors in a form that is searched fast, of all knowledge bases together; 0 keeps
@@ -328,11 +359,28 @@ class RetrievalSettings(Section):
 class AnsweringSettings(Section):
     """How answers are written."""
 
-    max_tokens: int = _number(400, 16, 100_000)
-    """Most tokens of an answer."""
+    style: str = _choice("strict", "flexible")
+    """`strict` answers from the knowledge base alone and says when it cannot; `flexible` may add general
+    knowledge, marked as such."""
 
-    max_citations: int = _number(5, 1, 5)
+    refuse_below: int = _number(22, 0, 100)
+    """With `strict`: percent of certainty that what was found holds the answer, below which none is written;
+    told by the question's words before the model reads. 0 leaves it to the model."""
+
+    max_tokens: int = _number(400, 16, 100_000)
+    """Most tokens of an answer; a report may have twice as many, none more than a third of the context."""
+
+    first_word: int = _number(8, 1, 3600)
+    """Seconds in which the first word should come; the context is made so short that it can."""
+
+    history_share: int = _number(25, 0, 80)
+    """Percent of the prompt that earlier questions and answers may take; the oldest are left out first."""
+
+    wishes_share: int = _number(15, 1, 80)
+    """Percent of the prompt that further wishes may take; what is longer is cut at the end of a sentence."""
+
+    max_citations: int = _number(5, 1, 20)
     """Most entries of the list of references."""
 
     response_type: str = "a few sentences"
-    """What form the answer should have, in words."""
+    """What form the answer should have: `short`, `sentences`, `list`, `table`, `report`, or other words."""

@@ -134,5 +134,7 @@ def test_a_copy_answers_the_same_without_the_texts_and_without_any_interface(
         pytest.skip("not here: the system allows no network namespace")
     shutil.copy(indexed / "notes.localrag", tmp_path / "notes.localrag")
     question = "When was the Halden Bridge built?"
-    assert answer(question, tmp_path, prefix) == answer(question, indexed)
+    there, here = answer(question, tmp_path, prefix), answer(question, indexed)
+    assert there.pop("seconds").keys() == here.pop("seconds").keys()
+    assert there == here
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.localrag"]

@@ -558,7 +558,7 @@ def test_a_question_that_meets_the_switch_is_answered(
 
     done: list[ReembedReport] = []
     with KnowledgeBase.open(path, engines=Engines(None, reader(), Switching())) as kb:
-        monkeypatch.setattr("localrag.answering.answerer.wait_for", lambda function, cancel: function())
+        monkeypatch.setattr("localrag.answering.fitting.wait_for", lambda function, cancel: function())
         found = kb.search("herons and reeds")
     assert done[0].switched
     assert found.passages

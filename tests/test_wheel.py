@@ -53,7 +53,7 @@ def test_an_installed_wheel_finds_its_files(wheel: Path, tmp_path: Path) -> None
         "import json, localrag;"
         "from localrag.settings import data_path;"
         "from localrag.prompts import load;"
-        "from localrag.catalogue.entries import catalogue;"
+        "from localrag.catalogue.listing import catalogue;"
         "from localrag.sample import sample_folder;"
         "print(json.dumps([localrag.__file__, str(data_path('models', 'catalogue.toml')),"
         " load('lightrag', 'zh', 'rag_response').text[:5], catalogue().entries[0].name,"

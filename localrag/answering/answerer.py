@@ -1,27 +1,39 @@
-"""Answers a question: what is found for it, then the text as it is written, then the whole answer."""
+"""Answers a question: what is found for it, then the text as it is written, then the whole answer.
+
+The steps of a question: it is cleaned; an answer that was kept is given at once; a follow-up is written out;
+passages, entities and relations are searched and shown; the answer is written; it is kept and stored.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from localrag.answering.conversation import Conversation
+from localrag.answering.explaining import Explanation, explained
+from localrag.answering.fitting import FittingEmbedder
+from localrag.answering.keeping import Keeper, KeptAnswer
+from localrag.answering.options import AskOptions, Turn
+from localrag.answering.originals import refreshed, told
 from localrag.answering.question import clean_question
-from localrag.answering.types import Answer, AnswerText, AskEvent, Found
+from localrag.answering.rewriting import Rewriting, rewrite
+from localrag.answering.tabled import answer_of, table_for
+from localrag.answering.tables import TableAnswer
+from localrag.answering.types import Answer, AnswerText, AskEvent, Found, Kept, Prompted, Rewritten
 from localrag.answering.writing import Writing
-from localrag.engine.types import Embedder, EmbeddingSpace, TextKind
+from localrag.bases import Bases, open_bases
 from localrag.engines import Engines
-from localrag.errors import NothingIndexed
-from localrag.retrieval.search import Retriever, check_mode
-from localrag.retrieval.types import Retrieved
+from localrag.errors import Cancelled, LocalragError, NothingIndexed
+from localrag.prompts.personal import own_prompts
+from localrag.retrieval.search import Tools, check_mode
+from localrag.retrieval.several import Base, SeveralRetriever
+from localrag.retrieval.types import BYPASS, RetrievalOptions, Retrieved
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.database import Store
-from localrag.store.rows import SpaceRow
 
 
 class Answerer:
@@ -32,50 +44,315 @@ class Answerer:
         self._engines = engines
         self._settings = settings
 
-    def retrieve(self, question: str, mode: str, cancel: threading.Event | None = None) -> Retrieved:
-        """What is found for a question, without asking the language model.
+    def retrieve(
+        self, question: str, options: AskOptions | str = "auto", cancel: threading.Event | None = None
+    ) -> Retrieved:
+        """What is found for a question, without asking the language model for an answer.
 
-        Raises `UsageError` for an empty question or an unknown mode, `NothingIndexed`, `Cancelled`.
+        `options` may be the name of a mode. Raises `UsageError` for an empty question or an unknown mode,
+        `NothingIndexed`, `Cancelled`.
         """
-        check_mode(mode)
+        wanted = AskOptions(mode=options) if isinstance(options, str) else options
         text = clean_question(question)
-        if not self._store.chunks.count().total:
-            raise _nothing_indexed(len(self._store.documents.list()))
-        embedder = _FittingEmbedder(self._engines, self._store.vectors.active_space(), cancel)
-        retrieved = Retriever(self._store, embedder, self._settings.retrieval).retrieve(text, mode)
-        return replace(retrieved, notes=(*retrieved.notes, *embedder.notes()))
+        search = _Search(self._store, self._engines, self._settings, wanted, cancel)
+        with open_bases(self._store, wanted.bases) as bases:
+            return search.found(text, bases)
 
     def stream(
-        self, question: str, mode: str = "mix", cancel: threading.Event | None = None
+        self,
+        question: str,
+        options: AskOptions | str = "auto",
+        cancel: threading.Event | None = None,
     ) -> Generator[AskEvent, None, None]:
         """What is found, then the answer piece by piece; the last event is the `Answer`.
 
-        Raises as `retrieve` does, and `ModelNotFound`, `PromptTooLong`, `EngineError`.
+        `options` may be the name of a mode. What was written is stored in the conversation also when it is
+        stopped or fails. Raises as `retrieve` does, and `ModelNotFound`, `PromptTooLong`, `EngineError`, and
+        `UsageError` if there is no such conversation.
         """
-        began = time.monotonic()
-        retrieved = self.retrieve(question, mode, cancel)
-        seconds = {"retrieval": time.monotonic() - began}
+        wanted = AskOptions(mode=options) if isinstance(options, str) else options
+        asking = _Asking(self._store, self._engines, self._settings, wanted, cancel)
+        yield from asking.events(question)
+
+    def prompt(
+        self,
+        question: str,
+        options: AskOptions | str = "auto",
+        cancel: threading.Event | None = None,
+        *,
+        written_out: bool = False,
+    ) -> Prompted:
+        """The prompt that `stream` would run. Raises as it does.
+
+        A question that is `written_out` already is taken as it is, whatever was said before.
+        """
+        wanted = AskOptions(mode=options) if isinstance(options, str) else options
+        asking = _Asking(self._store, self._engines, self._settings, wanted, cancel)
+        return asking.prompted(question, written_out=written_out)
+
+
+class _Search:
+    """Searches for one question."""
+
+    def __init__(
+        self,
+        store: Store,
+        engines: Engines,
+        settings: Settings,
+        options: AskOptions,
+        cancel: threading.Event | None,
+    ) -> None:
+        check_mode(options.mode)
+        self._store = store
+        self._engines = engines
+        self._settings = settings
+        self._options = options
+        self._cancel = cancel
+
+    def check(self) -> None:
+        """Raise `NothingIndexed` if there is no text, unless none is wanted."""
+        if self._options.mode != BYPASS and not self._store.chunks.count().total:
+            raise _nothing_indexed(len(self._store.documents.list()))
+
+    def found(self, text: str, bases: Bases) -> Retrieved:
+        """What is found for a clean question. Raises as `check`, and `Cancelled`."""
+        self.check()
+        embedders = {name: self._embedder(bases.store(name)) for name in bases.names}
+        retriever = SeveralRetriever(
+            [Base(name, bases.store(name), embedder) for name, embedder in embedders.items()],
+            self._settings.retrieval,
+            self._tools(),
+        )
+        retrieved = retriever.retrieve(text, self._wanted())
+        return replace(retrieved, notes=(*retrieved.notes, *embedders[""].notes()))
+
+    def waits(self) -> bool:
+        """Whether `found` has to wait for the embedding model to be loaded."""
+        space = self._store.vectors.active_space()
+        return space is not None and self._options.mode != BYPASS and self._engines.embedder_waits()
+
+    def at_once(self, text: str, bases: Bases) -> Retrieved:
+        """What words and names alone find, without any model. Raises as `check`."""
+        self.check()
+        every = [Base(name, bases.store(name), None) for name in bases.names]
+        wanted = replace(self._wanted(), keywords="words", rerank=False)
+        retrieved = SeveralRetriever(every, self._settings.retrieval).retrieve(text, wanted)
+        return replace(retrieved, notes=())
+
+    def _wanted(self) -> RetrievalOptions:
+        options = self._options
+        return RetrievalOptions(
+            mode=options.mode,
+            filter=options.filter,
+            keywords=options.keywords,
+            rerank=options.rerank,
+            passages=options.limit,
+        )
+
+    def _embedder(self, store: Store) -> FittingEmbedder:
+        return FittingEmbedder(self._engines, store.vectors.active_space(), self._cancel)
+
+    def _tools(self) -> Tools:
+        engines = self._engines
+        return Tools(
+            model=(lambda: engines.model) if engines.has_model() else None,
+            reranker=(lambda: engines.reranker) if engines.has_reranker else None,
+            own_prompts=own_prompts(self._settings),
+            cancel=self._cancel,
+        )
+
+
+class _Asking:
+    """One question on its way to its answer."""
+
+    def __init__(
+        self,
+        store: Store,
+        engines: Engines,
+        settings: Settings,
+        options: AskOptions,
+        cancel: threading.Event | None,
+    ) -> None:
+        self._store = store
+        self._engines = engines
+        self._settings = settings
+        self._options = options
+        self._cancel = cancel
+        self._search = _Search(store, engines, settings, options, cancel)
+        self._keeper = Keeper(store, engines, settings)
+        self._began = time.monotonic()
+        self._seconds: dict[str, float] = {}
+        self._parts: list[str] = []
+        self._key = ""
+        self._revision = 0
+
+    def events(self, question: str) -> Iterator[AskEvent]:
+        """All that happens; the last event is the `Answer`."""
+        text = clean_question(question)
+        self._search.check()
+        talk = Conversation(self._store, self._options)
+        history = talk.history()
+        if not history and (table := table_for(self._store, text, self._options)) is not None:
+            yield from self._tabled(text, talk, None, table)
+            return
+        self._revision = self._store.revision()
+        self._key = wait_for(lambda: self._keeper.key(text, self._options, history), self._cancel)
+        kept = None if self._options.fresh else self._keeper.get(self._key)
+        if kept is not None:
+            yield from self._again(text, talk, kept)
+            return
+        with open_bases(self._store, self._options.bases) as bases:
+            yield from self._anew(text, talk, history, bases)
+
+    def _anew(
+        self, text: str, talk: Conversation, history: tuple[Turn, ...], bases: Bases
+    ) -> Iterator[AskEvent]:
+        """An answer that is written now."""
+        rewriting = self._rewritten(text, history)
+        if rewriting is not None:
+            yield Rewritten(rewriting.question, text)
+        searched = rewriting.question if rewriting else text
+        if history and (table := table_for(self._store, searched, self._options)) is not None:
+            yield from self._tabled(text, talk, rewriting, table)
+            return
+        # Asked before: a model that is being loaded has a process already.
+        waits = self._search.waits()
+        self._warm_up(embedder=waits)
+        if waits:
+            first = self._search.at_once(searched, bases)
+            if not first.empty:
+                yield Found(first, final=False)
+        retrieved = self._search.found(searched, bases)
+        self._seconds["retrieval"] = time.monotonic() - self._began
         yield Found(retrieved)
-        writing = Writing(self._store, self._engines, self._settings, retrieved, cancel)
-        parts: list[str] = []
-        for event in writing.events():
-            if isinstance(event, AnswerText):
-                seconds.setdefault("first_text", time.monotonic() - began)
-                parts.append(event.text)
-            yield event
-        seconds["total"] = time.monotonic() - began
-        yield Answer(
-            question=retrieved.question,
-            answer="".join(parts),
+        writing = self._writing(retrieved, history)
+        writing.store_of = bases.store
+        with self._kept_in(talk, text, rewriting):
+            for event in writing.events():
+                if isinstance(event, AnswerText):
+                    self._seconds.setdefault("first_text", time.monotonic() - self._began)
+                    self._parts.append(event.text)
+                yield event
+        self._seconds["total"] = time.monotonic() - self._began
+        answer = self._answer(text, rewriting, retrieved, writing)
+        call, chunks = writing.generation_id, sorted(writing.chunks())
+        self._keeper.put(self._key, answer, revision=self._revision, generation_id=call, chunks=chunks)
+        talk.keep(text, rewriting, answer.answer, "whole", answer=answer, generation_id=call, chunks=chunks)
+        notes = (*answer.notes, *told(answer.citations), *talk.notes)
+        yield replace(answer, session=talk.session, notes=notes)
+
+    def _tabled(
+        self, text: str, talk: Conversation, rewriting: Rewriting | None, table: TableAnswer
+    ) -> Iterator[AskEvent]:
+        """An answer that comes from the tables; no model is asked, and nothing has to be kept."""
+        total = time.monotonic() - self._began
+        self._seconds |= {"first_text": total, "total": total}
+        answer = answer_of(table, text, self._seconds, rewritten=rewriting.question if rewriting else "")
+        yield AnswerText(answer.answer)
+        talk.keep(text, rewriting, answer.answer, "whole", answer=answer)
+        yield replace(answer, session=talk.session, notes=(*told(answer.citations), *talk.notes))
+
+    def prompted(self, question: str, *, written_out: bool) -> Prompted:
+        """The prompt of the question, which is not run."""
+        text = clean_question(question)
+        self._search.check()
+        history = Conversation(self._store, self._options).history()
+        rewriting = None if written_out else self._rewritten(text, history)
+        with open_bases(self._store, self._options.bases) as bases:
+            retrieved = self._search.found(rewriting.question if rewriting else text, bases)
+        self._seconds["retrieval"] = time.monotonic() - self._began
+        writing = self._writing(retrieved, history)
+        prepared = writing.prepare()
+        return Prompted(text, retrieved, prepared, self._explanation(retrieved, writing))
+
+    def _writing(self, retrieved: Retrieved, history: tuple[Turn, ...]) -> Writing:
+        return Writing(
+            self._store, self._engines, self._settings, retrieved, self._cancel, self._options, history
+        )
+
+    def _again(self, text: str, talk: Conversation, kept: KeptAnswer) -> Iterator[AskEvent]:
+        """An answer that was kept, as if it were written now."""
+        cited = refreshed(self._store, kept.answer.citations)
+        answer = replace(kept.answer, question=text, citations=cited)
+        yield Kept(answer.kept)
+        if answer.rewritten:
+            yield Rewritten(answer.rewritten, text)
+        yield AnswerText(answer.answer)
+        total = time.monotonic() - self._began
+        answer = replace(answer, seconds={"first_text": total, "total": total})
+        rewriting = Rewriting(answer.rewritten) if answer.rewritten else None
+        call = kept.generation_id
+        talk.keep(
+            text, rewriting, answer.answer, "whole", answer=answer, generation_id=call, chunks=kept.chunks
+        )
+        notes = (*answer.notes, *told(answer.citations), *talk.notes)
+        yield replace(answer, session=talk.session, notes=notes)
+
+    def _warm_up(self, *, embedder: bool) -> None:
+        """Let the models load while the texts are searched; whoever uses them hears of what fails."""
+        engines, space = self._engines, self._store.vectors.active_space()
+        loads: list[Callable[[], object]] = []
+        if embedder and space is not None:
+            loads.append(lambda: engines.embedder_of(space).space)
+        if engines.has_model():
+            loads.append(lambda: engines.model.describe())
+        for load in loads:
+            threading.Thread(target=_quietly, args=(load,), name="localrag-warm-up", daemon=True).start()
+
+    def _rewritten(self, text: str, history: tuple[Turn, ...]) -> Rewriting | None:
+        if not history or not self._engines.has_model():
+            return None
+        return rewrite(text, history, self._engines.model, self._settings, self._cancel)
+
+    @contextlib.contextmanager
+    def _kept_in(self, talk: Conversation, text: str, rewriting: Rewriting | None) -> Iterator[None]:
+        """Store what was written so far if it ends before its end."""
+        try:
+            yield
+        except (Cancelled, GeneratorExit, KeyboardInterrupt):
+            talk.keep(text, rewriting, "".join(self._parts), "stopped")
+            raise
+        except LocalragError:
+            talk.keep(text, rewriting, "".join(self._parts), "failed")
+            raise
+
+    def _answer(
+        self, text: str, rewriting: Rewriting | None, retrieved: Retrieved, writing: Writing
+    ) -> Answer:
+        return Answer(
+            question=text,
+            answer="".join(self._parts),
             abstained=writing.abstained,
-            mode=mode,
+            mode=retrieved.mode,
             model=writing.model,
             coverage=retrieved.coverage,
             citations=writing.citations(),
             language=writing.language,
-            seconds=seconds,
+            seconds=self._seconds,
             retrieved=retrieved,
+            rewritten=rewriting.question if rewriting else "",
+            notes=(*retrieved.notes, *writing.notes),
+            checks=writing.checks,
+            explanation=self._explanation(retrieved, writing),
         )
+
+    def _explanation(self, retrieved: Retrieved, writing: Writing) -> Explanation:
+        prepared = writing.prepared
+        found = replace(explained(retrieved, self._options), seconds=self._seconds, model=writing.model)
+        if prepared is None:
+            return found
+        return replace(
+            found,
+            context=prepared.trace.to_json(),
+            style=prepared.style,
+            call=writing.call_numbers(),
+            certainty=writing.certainty,
+        )
+
+
+def _quietly(load: Callable[[], object]) -> None:
+    with contextlib.suppress(LocalragError):
+        load()
 
 
 def _nothing_indexed(documents: int) -> NothingIndexed:
@@ -85,42 +362,3 @@ def _nothing_indexed(documents: int) -> NothingIndexed:
             "See localrag status for the reasons.",
         )
     return NothingIndexed("There is nothing in the knowledge base yet.", "Put texts in: localrag add FOLDER")
-
-
-class _FittingEmbedder:
-    """The embedding model that made a file's vectors, if it is here, else that of the settings.
-
-    It is looked for at its first use, and not waited for once it is told to stop.
-    """
-
-    def __init__(self, engines: Engines, space: SpaceRow | None, cancel: threading.Event | None) -> None:
-        self._engines = engines
-        self._space = space
-        self._cancel = cancel
-        self._used: Embedder | None = None
-
-    @property
-    def space(self) -> EmbeddingSpace:
-        return wait_for(lambda: self._embedder().space, self._cancel)
-
-    def embed(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
-        return wait_for(lambda: self._embedder().embed(texts, kind), self._cancel)
-
-    def close(self) -> None:
-        """The engines close it."""
-
-    def notes(self) -> tuple[str, ...]:
-        """What to tell if another model than the one in the settings was used."""
-        named = self._engines.named_embedder
-        if not named or self._space is None or self._used is None or self._engines.is_configured(self._used):
-            return ()
-        return (
-            f"The settings name the embedding model {named}; this knowledge base has the vectors of "
-            f"{self._space.model}, so that one was used. localrag reembed makes new vectors.",
-        )
-
-    def _embedder(self) -> Embedder:
-        if self._used is None:
-            engines = self._engines
-            self._used = engines.embedder if self._space is None else engines.embedder_of(self._space)
-        return self._used

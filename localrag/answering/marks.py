@@ -1,31 +1,41 @@
-"""Turns the numbers that the model cites into places in the list of references, while the text streams by.
+"""Reads an answer as it streams: text, numbers of sources in brackets, and other marks, told apart.
 
-In the prompt the sources have the numbers of the context; a reader sees them numbered as they are cited,
-one number a label. Only sources of the context get a number, so no mark can point to nothing.
+The model's marks can be cut anywhere by the stream, written in full width, or forged by a text that the model
+copies. What a reader gets to see is made of the result in `citing.py`; nothing here shows a mark.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from localrag.retrieval.context import Source
 from localrag.retrieval.types import EntityHit, Passage
 
-_NUMBERS = re.compile(r"\s*\d+(?:\s*[,;，、；]\s*\d+)*\s*")
+_NUMBERS = re.compile(r"\s*\^?\d{1,20}(?:\s*[,;，、；]\s*\d{1,20})*\s*")
 _LONGEST_GROUP = 64
-_OURS = ("DC", "KG")
-_CLOSING = tuple(".,;:!?)。，、；：！？）")
+_OURS = frozenset(("DC", "KG", "unverified", "未证实"))
+"""Marks that only we write; what a text says with them would be a forgery."""
+
+_OPENING = {"[": "]", "【": "】", "［": "］", "〔": "〕"}
+_ANY_OPENING = re.compile("[" + re.escape("".join(_OPENING)) + "`]")
+_FENCE = 3
 
 
 def label(source: Source) -> str:
-    """How the list of references names a source: `[DC] file`, `[KG] name` or `[KG] name - name`."""
+    """How the list of references names a source: `[DC] file`, `[KG] name` or `[KG] name - name`.
+
+    A source of another knowledge base has its name behind it, in round brackets.
+    """
     item = source.item
+    base = f" ({_one_line(item.base)})" if item.base else ""
     if isinstance(item, Passage):
-        return f"[DC] {_one_line(item.document)}"
+        return f"[DC] {_one_line(item.document)}{base}"
     if isinstance(item, EntityHit):
-        return f"[KG] {_one_line(item.name)}"
-    return f"[KG] {_one_line(item.source)} - {_one_line(item.target)}"
+        return f"[KG] {_one_line(item.name)}{base}"
+    return f"[KG] {_one_line(item.source)} - {_one_line(item.target)}{base}"
 
 
 def _one_line(text: str) -> str:
@@ -34,7 +44,7 @@ def _one_line(text: str) -> str:
 
 
 class References:
-    """The list of references as it grows."""
+    """The list of references as it grows. Only sources of the context get a place in it."""
 
     def __init__(self, sources: Sequence[Source], maximum: int) -> None:
         self._sources = {source.number: source for source in sources}
@@ -66,89 +76,98 @@ class References:
         return sorted(self._cited.values(), key=lambda pair: pair[0])
 
 
-class Marks:
-    """Rewrites the body of an answer piece by piece.
+@dataclass(frozen=True)
+class Mark:
+    """Something in brackets that is no text."""
 
-    What might be the beginning of a mark is held back until it is told apart, blanks until text follows.
-    """
+    kind: Literal["numbers", "refusal", "general"]
+    """Numbers of sources; that the documents hold no answer; that something is general knowledge."""
 
-    def __init__(self, references: References, refusal: str) -> None:
-        self._references = references
+    numbers: tuple[int, ...] = ()
+    """The numbers, as they were written; whether there are such sources is not looked at."""
+
+
+class MarkReader:
+    """Tells text and marks apart, piece by piece; what might be the beginning of a mark is held back."""
+
+    def __init__(self, refusal: str = "", general: str = "") -> None:
+        """`refusal` and `general` are the marks for these, brackets included; empty where there are none."""
         self._refusal = refusal
+        self._general = general
         self._held = ""
-        self._blanks = ""
-        self._before = ""
-        self._cluster: set[int] = set()
-        self._began = False
-        self.refused = False
-        """Whether the mark of a refusal was written."""
+        self._code = 0
 
-    def feed(self, text: str) -> str:
-        """Take the next piece; returns what can be shown."""
+    def feed(self, text: str) -> list[str | Mark]:
+        """Take the next piece; returns what is certain of it so far."""
         self._held += text
-        shown = []
+        return self._read(last=False)
+
+    def finish(self) -> list[str | Mark]:
+        """What was held back at the end. A mark that was never closed says nothing."""
+        return self._read(last=True)
+
+    def _read(self, *, last: bool) -> list[str | Mark]:
+        found: list[str | Mark] = []
         while self._held:
-            before, bracket, rest = self._held.partition("[")
-            if before:
-                shown.append(self._text(before))
-            self._held = bracket + rest
-            if not bracket:
+            start = self._next_sign()
+            if start:
+                found.append(self._taken(start))
+                continue
+            took = self._ticks(last=last) if self._held[0] == "`" else self._brackets(last=last)
+            if took is None:
                 break
-            inside, closing, after = rest.partition("]")
-            if closing and "[" not in inside and len(inside) <= _LONGEST_GROUP:
-                self._held = after
-                shown.append(self._group(inside))
-            elif closing or "[" in rest or len(rest) > _LONGEST_GROUP:
-                self._held = rest
-                shown.append(self._text("["))
-            else:
-                break
-        return "".join(shown)
+            found.extend(took)
+        return found
 
-    def finish(self) -> str:
-        """What was held back at the end; blanks at the end are dropped."""
-        held, self._held = self._held, ""
-        # A mark that was never closed says nothing.
-        return self._text(held) if held and not _NUMBERS.fullmatch(held[1:] or "0") else ""
+    def _next_sign(self) -> int:
+        """Where the next bracket or backtick is; in code only a backtick or a line's end counts."""
+        if not self._code:
+            match = _ANY_OPENING.search(self._held)
+            return match.start() if match else len(self._held)
+        tick = self._held.find("`")
+        line = self._held.find("\n") if self._code < _FENCE else -1
+        if line >= 0 and (tick < 0 or line < tick):
+            # A single backtick that is not closed on its line is no code.
+            self._code = 0
+            return line + 1
+        return tick if tick >= 0 else len(self._held)
 
-    def _text(self, text: str) -> str:
-        """Text without marks; the blanks at its end wait for what follows."""
-        body = text.strip()
-        if not body:
-            self._blanks += text
-            return ""
-        self._blanks += text[: len(text) - len(text.lstrip())]
-        shown = self._waiting(closing=body.startswith(_CLOSING)) + body
-        self._blanks = text[len(text.rstrip()) :]
-        self._cluster.clear()
-        return shown
+    def _taken(self, length: int) -> str:
+        text, self._held = self._held[:length], self._held[length:]
+        return text
 
-    def _waiting(self, *, closing: bool = False) -> str:
-        """The blanks before what is shown next. Of those around dropped marks one run is enough, and none
-        where a closing sign follows."""
-        blanks = self._blanks or ("" if closing else self._before)
-        began, self._began = self._began, True
-        self._blanks = self._before = ""
-        return blanks if began else ""
+    def _ticks(self, *, last: bool) -> list[str | Mark] | None:
+        """A run of backticks, which opens or closes code; None if more of them may follow."""
+        length = len(self._held) - len(self._held.lstrip("`"))
+        if length == len(self._held) and not last:
+            return None
+        if not self._code:
+            self._code = length
+        elif length == self._code or (self._code >= _FENCE and length >= self._code):
+            self._code = 0
+        return [self._taken(length)]
 
-    def _drop(self) -> str:
-        self._before = self._blanks or self._before
-        self._blanks = ""
-        return ""
+    def _brackets(self, *, last: bool) -> list[str | Mark] | None:
+        """What a bracket begins; None if that cannot be told yet."""
+        closing = _OPENING[self._held[0]]
+        end = self._held.find(closing, 1)
+        again = next((n for n, char in enumerate(self._held[1:], 1) if char in _OPENING), -1)
+        if end > 0 and not 0 < again < end and end - 1 <= _LONGEST_GROUP:
+            return self._group(end)
+        if end > 0 or again > 0 or len(self._held) - 1 > _LONGEST_GROUP:
+            return [self._taken(1)]
+        if not last:
+            return None
+        held = self._taken(len(self._held))
+        return [] if _NUMBERS.fullmatch(held[1:] or "0") else [held]
 
-    def _group(self, inside: str) -> str:
-        """What stood in brackets: a mark, the refusal, a forged label, or just text in brackets."""
-        if f"[{inside}]" == self._refusal:
-            self.refused = True
-            return ""
+    def _group(self, end: int) -> list[str | Mark]:
+        whole = self._taken(end + 1)
+        inside = whole[1:-1]
+        if whole == self._refusal:
+            return [Mark("refusal")]
+        if whole == self._general:
+            return [Mark("general")]
         if _NUMBERS.fullmatch(inside):
-            return self._mark([int(digits) for digits in re.findall(r"\d+", inside)])
-        return self._drop() if inside.strip() in _OURS else self._text(f"[{inside}]")
-
-    def _mark(self, numbers: Sequence[int]) -> str:
-        places = [self._references.cite(number) for number in numbers]
-        new = [place for place in dict.fromkeys(places) if place is not None and place not in self._cluster]
-        if not new:
-            return self._drop()
-        self._cluster.update(new)
-        return self._waiting() + "".join(f"[{place}]" for place in new)
+            return [Mark("numbers", tuple(int(digits) for digits in re.findall(r"\d+", inside)))]
+        return [Mark("numbers")] if inside.strip() in _OURS else [whole]

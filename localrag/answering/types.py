@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from localrag.retrieval.types import Coverage, Retrieved
+
+if TYPE_CHECKING:
+    from localrag.answering.checking import SentenceCheck
+    from localrag.answering.explaining import Explanation
+    from localrag.answering.originals import OriginalState
+    from localrag.answering.request import Prepared
+    from localrag.answering.tables_types import TableAnswer
 
 CitationKind = Literal["document", "entity", "relation"]
 
@@ -40,6 +47,15 @@ class Citation:
     text: str
     """The text at that place, as the model saw it."""
 
+    heading: str = ""
+    """Headings that the place stands under, joined by ` › `."""
+
+    base: str = ""
+    """Name of the knowledge base, where it is not the one that was asked."""
+
+    state: OriginalState = "unknown"
+    """What had become of the document's file when the question was asked."""
+
     def to_json(self) -> dict[str, Any]:
         """The citation for programs."""
         return {
@@ -50,6 +66,9 @@ class Citation:
             "start": self.start,
             "end": self.end,
             "text": self.text,
+            "heading": self.heading,
+            "base": self.base,
+            "state": self.state,
         }
 
 
@@ -67,7 +86,7 @@ class Answer:
     """Whether the knowledge base did not hold an answer."""
 
     mode: str
-    """Mode that answered."""
+    """Mode that answered; `table` where a question to list, count or compare was answered from the tables."""
 
     model: str
     """Name of the model that wrote it; empty if none was asked, because nothing was found."""
@@ -85,7 +104,28 @@ class Answer:
     """Wall time: `retrieval`, `first_text` (until the first word), `total`."""
 
     retrieved: Retrieved | None = None
-    """What was found; not all of it fits the context."""
+    """What was found; not all of it fits the context. None where a kept answer is given."""
+
+    rewritten: str = ""
+    """The question that was searched, where `question` is a follow-up that needed what was said before."""
+
+    kept: str = ""
+    """When the answer was written, if it was kept from then; UTC, ISO 8601."""
+
+    session: int | None = None
+    """The conversation that it was stored in."""
+
+    notes: tuple[str, ...] = ()
+    """What the person should know, such as a search that could not be used, in sentences."""
+
+    table: TableAnswer | None = None
+    """All rows, where the tables answered; the text may show only the first of them."""
+
+    checks: tuple[SentenceCheck, ...] = ()
+    """Each sentence held against what it cites; empty if nothing was written."""
+
+    explanation: Explanation | None = None
+    """How it came about: what was found where, what the model got to read, times."""
 
     def to_json(self) -> dict[str, Any]:
         """The answer for programs: the documented keys of `ask --json`, and no others."""
@@ -96,6 +136,14 @@ class Answer:
             "model": self.model,
             "coverage": {"read": self.coverage.read, "total": self.coverage.total},
             "citations": [citation.to_json() for citation in self.citations],
+            "question": self.question,
+            "rewritten": self.rewritten,
+            "kept": self.kept,
+            "session": self.session,
+            "table": self.table.to_json() if self.table is not None else None,
+            "checks": [check.to_json() for check in self.checks],
+            "notes": list(self.notes),
+            "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
         }
 
     def to_markdown(self) -> str:
@@ -105,11 +153,34 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Rewritten:
+    """A follow-up question was written out; it is searched and answered in this form."""
+
+    question: str
+    """The question as it is searched."""
+
+    asked: str
+    """The question as the person put it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The answer that follows was written before, from the same content, and kept."""
+
+    created_at: str
+    """When; UTC, ISO 8601."""
+
+
+@dataclass(frozen=True)
 class Found:
-    """Retrieval is done; the model begins to read."""
+    """What was found, so that it can be shown at once."""
 
     retrieved: Retrieved
     """What was found."""
+
+    final: bool = True
+    """Whether the search is done and the model begins to read. False for what words and names alone have
+    found while the embedding model is still loading; what all searches find follows."""
 
 
 @dataclass(frozen=True)
@@ -134,4 +205,21 @@ class AnswerText:
     """Text to append; all pieces joined are `Answer.answer`."""
 
 
-AskEvent = Found | Reading | AnswerText | Answer
+AskEvent = Rewritten | Kept | Found | Reading | AnswerText | Answer
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A prompt that was built and not run."""
+
+    question: str
+    """The question as the person put it."""
+
+    retrieved: Retrieved
+    """What was found; its question is the one that was searched."""
+
+    prepared: Prepared | None
+    """The call; None if no model would be asked, because nothing was found."""
+
+    explanation: Explanation
+    """What was found where, and what went into the prompt."""

@@ -33,7 +33,8 @@ from localrag.store.rows import ChunkRow
 _FORMS = {
     "lightrag": re.compile(r"\((?:entity|relationship)<\|>[^\n]*\)##\n"),
     "graphrag": re.compile(r"\(\"(?:entity|relationship)\"<\|>[^\n]*\)##\n"),
-    "compact": re.compile(r"[^|\n]+( -> [^|\n]+)? \| [^|\n]+\n"),
+    # A relation may say nothing itself.
+    "compact": re.compile(r"[^|\n]+ \| [^|\n]+\n|[^|\n]+ -> [^|\n]+ \| [^|\n]*\n"),
 }
 _MARKS = ("complete", "end")
 _SPENT = ("choosing", "reading", "writing", "written", "writing_steps")

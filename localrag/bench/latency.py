@@ -14,22 +14,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from localrag.answering.budgeting import UNMEASURED
+from localrag.answering.request import prepare
 from localrag.engine.client import WorkerModel
+from localrag.engine.measuring import find_stored
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import FreeText
-from localrag.engine.types import (
-    INTERACTIVE,
-    EngineOptions,
-    GenerationRequest,
-    Message,
-    Piece,
-    TextEvent,
-)
+from localrag.engine.types import INTERACTIVE, GenerationRequest, Message, Piece, TextEvent
+from localrag.retrieval.types import Coverage, Passage, Retrieved
+from localrag.settings import Settings
 
 _TRIES = 3
 _FIXED_WORDS = 400
 _OWN_WORDS = 30
 _PATIENCE = 120.0
 _SETTLE = 4.0
+_PASSAGES = 40
+_ASKED = "What did the keeper write into the book?"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ class Latency:
 
     stop_writing: float
     """From a stop while words are written until its place is free."""
+
+    first_word_answer: float
+    """To the first word of an answer from documents, as the settings are, the instructions in the cache."""
+
+    answer_tokens: int
+    """Tokens of such an answer's prompt."""
+
+    answer_read_tokens: int
+    """How many of these are read anew."""
 
     prompt_tokens: int
     """Tokens of the question's prompt."""
@@ -90,9 +100,40 @@ def measure(path: Path, options: EngineOptions, background: Sequence[GenerationR
             busy = _median(lambda number: _first_word(model, _question(fixed, 20 + number)))
         reading = _median(lambda number: _stop(model, _long(number), wait=False))
         writing = _median(lambda number: _stop(model, _question(fixed, 30 + number), wait=True))
+        answers = _Answers(model, path, options)
+        answers.first_word(0)
+        answer = _median(lambda number: answers.first_word(1 + number))
     finally:
         model.close()
-    return Latency(loaded[0], loaded[1], idle, busy, reading, writing, prompt, prompt - own)
+    return Latency(
+        *(loaded[0], loaded[1], idle, busy, reading, writing, answer),
+        *(answers.tokens, answers.read, prompt, prompt - own),
+    )
+
+
+class _Answers:
+    """Questions to documents, as a person asks them: the context is as long as the settings make it here."""
+
+    def __init__(self, model: WorkerModel, path: Path, options: EngineOptions) -> None:
+        self._model = model
+        tuning = find_stored(path, options)
+        self._rate = tuning.read_rate if tuning is not None and tuning.read_rate else UNMEASURED
+        self.tokens = self.read = 0
+        """Tokens of the last prompt, and those that were read anew."""
+
+    def first_word(self, number: int) -> float:
+        """Seconds to the first word of an answer; every number has documents of its own."""
+        passages = tuple(
+            Passage(n, n, f"{n}.txt", None, "", 0, len(text), text, 1.0, ("fulltext",))
+            for n in range(1, _PASSAGES + 1)
+            for text in [_prose(100 * number + n)]
+        )
+        found = Retrieved(_ASKED, "naive", passages, (), (), Coverage(1, 1))
+        made = prepare(found, "en", Settings(), self._model, rate=self._rate)
+        self.tokens = made.trace.used["prompt"]
+        pieces = [piece.text for message in made.request.messages for piece in message.pieces if piece.shared]
+        self.read = self.tokens - sum(self._model.count(pieces))
+        return _first_word(self._model, made.request)
 
 
 def _question(fixed: str, number: int) -> GenerationRequest:
@@ -106,6 +147,12 @@ def _question(fixed: str, number: int) -> GenerationRequest:
 
 def _long(number: int) -> GenerationRequest:
     return _question(_words("unread", _FIXED_WORDS, number + time.time_ns() % 1_000_000), number)
+
+
+def _prose(seed: int) -> str:
+    return " ".join(
+        f"The keeper wrote {_words('entry', 12, seed + n)} into book {seed + n}." for n in range(8)
+    )
 
 
 def _words(stem: str, count: int, seed: int) -> str:

@@ -14,9 +14,9 @@ import psutil
 
 from localrag.bench.store_data import Data, Question
 from localrag.retrieval.fusion import near_best, rrf
-from localrag.retrieval.naive import WORDS_SHARE
 from localrag.retrieval.passages import candidates
 from localrag.retrieval.query import SAMPLE
+from localrag.retrieval.ranking import WORDS_SHARE
 from localrag.settings import cache_dir
 from localrag.store.database import Store
 from localrag.store.filters import Filter, Ids

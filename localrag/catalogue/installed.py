@@ -15,6 +15,9 @@ from localrag.engine.gguf import GgufInfo, inspect
 from localrag.engine.gguf_format import shown_name
 from localrag.errors import ModelError, ModelInvalid, ModelNotFound
 
+RANKS: Final = "it ranks texts and does nothing else; name it in the setting models.reranker"
+"""Why a model with rank pooling is none of those that are listed."""
+
 _DEFAULT_LIMIT: Final = 512
 
 
@@ -176,7 +179,7 @@ def suitable_role(info: GgufInfo) -> Role:
     elif not info.tokenizer or info.tokenizer == "none" or not info.vocabulary:
         reason = "it has no tokenizer, so it is not a model for text"
     elif info.pooling == "rank":
-        reason = "it ranks texts and does nothing else; name it in the setting models.reranker"
+        reason = RANKS
     elif info.is_embedding and info.pooling is None:
         reason = "it is an embedding model whose file does not say how vectors are pooled"
     if reason:

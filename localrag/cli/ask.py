@@ -3,43 +3,79 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
 from localrag.cli import output
+from localrag.cli.answer_page import AnswerPage, put_sources, tell_notes_of
+from localrag.cli.asking import MODES as MODES
+from localrag.cli.asking import Asked, question_options
+from localrag.cli.explaining import put_explanation
 from localrag.cli.invocation import Invocation, engine_options, json_option, kb_option, pass_invocation
 from localrag.cli.machine import measure_first, tell_notes
-from localrag.cli.stopping import stoppable
+from localrag.cli.prompting import put_prompt
+from localrag.cli.question import question_from
+from localrag.cli.stopping import Stop, stoppable
 from localrag.errors import Cancelled, UsageError
-from localrag.plain import PlainStream, plain
 
 if TYPE_CHECKING:
-    from rich.status import Status
-
-    from localrag.answering.types import Answer, AskEvent
+    from localrag.answering.options import AskOptions
+    from localrag.answering.types import Answer
+    from localrag.kb import KnowledgeBase
     from localrag.retrieval.types import Coverage
-
-MODES = ("mix", "naive")
 
 
 @click.command(short_help="Answer a question, with the places it comes from.")
 @click.argument("question", nargs=-1, required=True)
+@question_options
 @click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    default="mix",
-    show_default=True,
-    help="mix: passages, entities and relations; naive: passages only.",
+    "--strict", "style", flag_value="strict", default=None, help="Answer from the knowledge base alone."
 )
+@click.option(
+    "--flexible", "style", flag_value="flexible", help="General knowledge may be added, marked as such."
+)
+@click.option(
+    "--style",
+    "named_style",
+    type=click.Choice(["strict", "flexible"]),
+    help="The same as --strict or --flexible.",
+)
+@click.option(
+    "--response-type", metavar="WORDS", help="Form of the answer, such as 'a bullet list' or 'one word'."
+)
+@click.option("--user-prompt", metavar="WORDS", default="", help="Further wishes for the answer.")
+@click.option(
+    "--session", metavar="ID", help="Conversation that the question belongs to: its number, new or last."
+)
+@click.option("--continue", "goes_on", is_flag=True, help="The same as --session last.")
+@click.option("--fresh", is_flag=True, help="Write the answer anew although one is kept.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="Draw the answer by chance.")
 @click.option("--sources", is_flag=True, help="Also print the text of every cited place.")
+@click.option("--explain", is_flag=True, help="Also print how the answer came about.")
+@click.option("--context-only", is_flag=True, help="Print what the model would get to read, and stop.")
+@click.option("--prompt-only", is_flag=True, help="Print the whole prompt, and stop.")
 @engine_options
 @kb_option
 @json_option
 @pass_invocation
-def ask(invocation: Invocation, question: tuple[str, ...], mode: str, sources: bool) -> int:
+def ask(
+    invocation: Invocation,
+    question: tuple[str, ...],
+    asked: Asked,
+    style: str | None,
+    named_style: str | None,
+    response_type: str | None,
+    user_prompt: str,
+    session: str | None,
+    goes_on: bool,
+    fresh: bool,
+    seed: int | None,
+    sources: bool,
+    explain: bool,
+    context_only: bool,
+    prompt_only: bool,
+) -> int:
     """Answer QUESTION from the knowledge base, in the question's language.
 
     The answer appears as it is written; the list of references under it names the documents ([DC]), entities
@@ -47,118 +83,74 @@ def ask(invocation: Invocation, question: tuple[str, ...], mode: str, sources: b
     exit code is 0 then too, and --json has "abstained": true. The question - is read from stdin; a question
     that begins with a dash stands behind two dashes.
 
-    Texts can be asked about as soon as they are added. What the model has read by then is in "coverage".
+    In a conversation (--session) a question may refer to what was said before; it is then written out and
+    searched in that form, which is shown. An answer is kept, and given again to the same question as long as
+    nothing has changed that it rests on. Texts can be asked about as soon as they are added; what the model
+    has read by then is in "coverage".
 
     \b
     Examples:
       localrag ask "Who wrote to Anna, and why?"
-      localrag ask --mode naive --sources "What does the contract say about heating?"
+      localrag ask --session new "Who built the bridge?"
+      localrag ask --continue "And when was she born?"
+      localrag ask --tag work --from 2024 --response-type "a bullet list" "What was decided?"
+      localrag ask --mode naive --explain "What does the contract say about heating?"
       localrag ask --json - < question.txt
     """
-    text = _question(question)
+    text = question_from(question)
+    more = {
+        "style": _one(style, named_style, "--style"),
+        "response_type": response_type,
+        "user_prompt": user_prompt,
+        "session": _session(_one("last" if goes_on else None, session, "--session")),
+        "fresh": fresh,
+        "seed": seed,
+    }
     with invocation.knowledge_base() as kb, stoppable("Stopping.") as stop:
+        options = asked.options(kb, **more)
         measure_first(kb, stop, quiet=invocation.json)
-        answer: Answer | None = None
-        with (
-            _Page(quiet=invocation.json) as page,
-            contextlib.closing(kb.stream(text, mode=mode, cancel=stop.event)) as events,
-        ):
-            for event in events:
-                answer = page.show(event) or answer
-        if answer is None or stop.asked:
-            raise Cancelled("Stopped before the answer was complete.")
+        if context_only or prompt_only:
+            prompted = kb.prompt(text, options=options, cancel=stop.event)
+            put_prompt(invocation, prompted, whole=prompt_only)
+            return 0
+        answer = _answered(invocation, kb, text, options, stop)
+        explanation = kb.explain(answer) if explain else {}
         if invocation.json:
-            output.put_json(answer.to_json())
+            output.put_json(answer.to_json() | ({"explain": explanation} if explain else {}))
         elif sources:
-            _put_sources(answer)
-        _tell_notes(answer)
+            put_sources(answer.citations)
+        if explanation and not invocation.json:
+            put_explanation(explanation)
+        tell_notes_of(answer)
         tell_notes(kb)
     return 0
 
 
-def _question(words: tuple[str, ...]) -> str:
-    if words == ("-",):
-        # Bytes, so that a text in another encoding than the terminal's does no harm.
-        return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
-    text = " ".join(words)
-    if not text.strip():
-        raise UsageError("The question is empty.", 'Write it behind the command: localrag ask "Who is Anna?"')
-    return text
+def _answered(
+    invocation: Invocation, kb: KnowledgeBase, text: str, options: AskOptions, stop: Stop
+) -> Answer:
+    """The answer, shown as it comes. Raises `Cancelled` if the person stopped it."""
+    answer: Answer | None = None
+    with (
+        AnswerPage(quiet=invocation.json) as page,
+        contextlib.closing(kb.stream(text, options=options, cancel=stop.event)) as events,
+    ):
+        for event in events:
+            answer = page.show(event) or answer
+    if answer is None or stop.asked:
+        raise Cancelled("Stopped before the answer was complete.")
+    return answer
 
 
-class _Page:
-    """Writes the answer to stdout piece by piece, with a line about the reading before it on a terminal."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._clean = PlainStream()
-        self._last = "\n"
-        self._status: Status | None = None
-        if not quiet and output.is_terminal(sys.stderr) and output.is_terminal(sys.stdout):
-            self._status = output.stderr_console().status("Looking through the texts")
-
-    def __enter__(self) -> Self:
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end_status()
-        if not self._quiet:
-            self._put(self._clean.finish())
-            self._put("" if self._last == "\n" else "\n")
-
-    def show(self, event: AskEvent) -> Answer | None:
-        """Show one event; returns the answer when it is the last."""
-        from localrag.answering.types import Answer, AnswerText, Found, Reading
-
-        if isinstance(event, Answer):
-            return event
-        if isinstance(event, AnswerText) and not self._quiet:
-            self._end_status()
-            self._put(self._clean.feed(event.text))
-        elif isinstance(event, Found):
-            found = output.number(len(event.retrieved.passages), "passage")
-            self._update(f"Found {found}; the model is reading")
-        elif isinstance(event, Reading) and event.total:
-            rate = f", {event.rate:.0f} tokens a second" if event.rate else ""
-            self._update(f"The model is reading: {100 * event.done // event.total} %{rate}")
-        return None
-
-    def _put(self, text: str) -> None:
-        if text:
-            output.put(text, end="")
-            self._last = text[-1]
-
-    def _update(self, text: str) -> None:
-        if self._status is not None:
-            self._status.update(text)
-
-    def _end_status(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+def _one(first: str | None, second: str | None, name: str) -> str | None:
+    """What is said once or twice the same. Raises `UsageError` if the two differ."""
+    if first is not None and second is not None and first != second:
+        raise UsageError(f"{name} is given as {first} and as {second}.", "Say one of them.")
+    return first if first is not None else second
 
 
-def _put_sources(answer: Answer) -> None:
-    for citation in answer.citations:
-        place = f"characters {citation.start}-{citation.end}"
-        if citation.page is not None:
-            place = f"page {citation.page}, {place}"
-        if citation.kind != "document":
-            place = f"{citation.document}, {place}"
-        output.put(f"\n[{citation.number}] {plain(citation.label)}: {plain(place)}")
-        output.put_text("\n".join(f"    {line}".rstrip() for line in citation.text.splitlines()))
-
-
-def _tell_notes(answer: Answer) -> None:
-    for note in answer.retrieved.notes if answer.retrieved is not None else ():
-        output.say(note)
-    coverage = coverage_sentence(answer.coverage)
-    if coverage:
-        output.say(coverage)
+def _session(named: str | None) -> int | str | None:
+    return int(named) if named is not None and named.isdecimal() and named.isascii() else named
 
 
 def coverage_sentence(coverage: Coverage) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from localrag.cli import output
+from localrag.cli.bench_answers import answers
 from localrag.cli.bench_extraction import extraction
+from localrag.cli.bench_retrieval import retrieval
 from localrag.cli.invocation import Invocation, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import stoppable
@@ -37,7 +39,9 @@ def bench() -> None:
     """
 
 
+bench.add_command(answers)
 bench.add_command(extraction)
+bench.add_command(retrieval)
 
 
 @bench.command("engine", short_help="How fast passages are read.")
@@ -137,6 +141,11 @@ def engine(
                     "After a cold start",
                     f"{latency.first_word_kept_prefix:.2f} s with the fixed part kept, "
                     f"{latency.first_word_new_prefix:.2f} s without",
+                ),
+                (
+                    "An answer from documents",
+                    f"{latency.first_word_answer:.2f} s to its first word, "
+                    f"{latency.answer_read_tokens:,} tokens read anew",
                 ),
                 ("A stop", f"{latency.stop_reading:.2f} s reading, {latency.stop_writing:.2f} s writing"),
             ]

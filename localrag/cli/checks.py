@@ -166,7 +166,8 @@ def check_settings(load: Callable[[], Settings]) -> CheckResult:
 def check_models(settings: Settings) -> Iterator[CheckResult]:
     """Whether there is a usable model for each job."""
     from localrag.catalogue.entries import Role
-    from localrag.catalogue.installed import find_model, installed, unusable
+    from localrag.catalogue.installed import RANKS, find_model, installed, unusable
+    from localrag.catalogue.rerankers import find_reranker
 
     here = {model.path: model for model in installed()}
     jobs: list[tuple[str, Role, str]] = [
@@ -190,8 +191,20 @@ def check_models(settings: Settings) -> Iterator[CheckResult]:
         if damaged.verified is False:
             again = f"localrag models pull {damaged.name}" if damaged.entry else "localrag models add FILE"
             yield CheckResult("Model file", "warn", f"{damaged.name}: {damaged.reason}", again)
+    ranking: Path | None = None
+    if settings.models.reranker.strip():
+        name = "Model that ranks passages"
+        try:
+            ranking = find_reranker(settings.models.reranker)
+            yield CheckResult(name, "ok", ranking.name)
+        except LocalragError as error:
+            # Without it passages stay in the order of the search.
+            yield CheckResult(name, "warn", error.message, error.hint)
     for file in unusable():
-        yield CheckResult("Model file", "warn", f"{file.path.name}: {file.reason}", f"Delete {file.path}.")
+        if file.path == ranking:
+            continue
+        hint = "" if file.reason == RANKS else f"Delete {file.path}."
+        yield CheckResult("Model file", "warn", f"{file.path.name}: {file.reason}", hint)
 
 
 def check_memory(needed_mb: int = 0) -> CheckResult:

@@ -35,6 +35,8 @@ from localrag.cli.reembed import reembed
 from localrag.cli.relations import relations
 from localrag.cli.repair import repair
 from localrag.cli.retry import retry
+from localrag.cli.search import search
+from localrag.cli.sessions import sessions
 from localrag.cli.status import status
 from localrag.cli.stopping import INTERRUPTED
 from localrag.cli.summaries import summarize
@@ -46,8 +48,17 @@ from localrag.errors import Cancelled, LocalragError
 
 TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
 
+_NO_NUMBERS = {
+    " is not a valid float.": " is not a number.",
+    " is not a valid float range.": " is not a number.",
+    " is not a valid integer.": " is not a whole number.",
+    " is not a valid integer range.": " is not a whole number.",
+}
+"""How the command line's parser ends a sentence about a value, and what is said for that."""
+
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
+    ("Look and talk", ("search", "sessions")),
     ("Change what is there", ("sync", "delete", "reembed", "retry", "summarize")),
     ("Put right what was read", ("entities", "relations", "claims", "aliases", "tag")),
     ("The file", ("info", "export", "merge", "verify", "repair", "vacuum")),
@@ -132,8 +143,16 @@ def _show_usage_error(error: click.ClickException, *, as_json: bool) -> int:
     hint = ""
     if isinstance(error, click.UsageError) and error.ctx is not None:
         hint = f"Usage: {error.ctx.command_path} --help tells more."
-    output.show_error("UsageError", error.format_message(), hint, as_json=as_json)
+    output.show_error("UsageError", _in_our_words(error.format_message()), hint, as_json=as_json)
     return error.exit_code
+
+
+def _in_our_words(message: str) -> str:
+    """What the parser says of a value that is no number, said so that anybody understands it."""
+    for theirs, ours in _NO_NUMBERS.items():
+        if message.endswith(theirs):
+            return f"{message.removesuffix(theirs)}{ours}"
+    return message
 
 
 def _stands_nowhere() -> bool:
@@ -211,6 +230,8 @@ for _command in (
     add,
     index,
     ask,
+    search,
+    sessions,
     sync,
     delete,
     reembed,

@@ -73,8 +73,8 @@ def list_models(invocation: Invocation) -> None:
 
 def _listed(invocation: Invocation) -> list[dict[str, Any]]:
     """Everything that is installed or can be pulled, for programs."""
-    from localrag.catalogue.entries import catalogue
     from localrag.catalogue.installed import installed
+    from localrag.catalogue.listing import catalogue
 
     here = installed()
     used = _used(invocation)
@@ -153,7 +153,7 @@ def pull(invocation: Invocation, names: tuple[str, ...]) -> None:
     Example:
       localrag models pull qwen2.5-coder-1.5b-instruct multilingual-e5-small
     """
-    from localrag.catalogue.entries import catalogue
+    from localrag.catalogue.listing import catalogue
     from localrag.catalogue.pull import pull as fetch
 
     # All names are looked up before anything is fetched.

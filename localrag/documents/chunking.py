@@ -167,6 +167,12 @@ def _gap_weight(text: str, start: int, end: int) -> float:
     return tokens.weigh(text[start:end])
 
 
+def path_at(headings: Sequence[Heading], offset: int) -> str:
+    """Path of the headings above a place in a text, such as `Harbour › History`; empty if there is none."""
+    above = [heading for heading in sorted(headings, key=lambda h: h.offset) if heading.offset <= offset]
+    return SEPARATOR.join(_paths(above)[-1])
+
+
 def _paths(headings: Sequence[Heading]) -> list[tuple[str, ...]]:
     """Return the path of headings of each section; section 0 is what stands before the first one."""
     paths: list[tuple[str, ...]] = [()]

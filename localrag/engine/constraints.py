@@ -108,8 +108,10 @@ class CitedDriver(PlainSegments):
         )
 
     def following(self, text: str) -> Step | None:
-        """A list of sources where the body names none and is no refusal."""
+        """A list of sources where the body has no mark at all and is no refusal."""
         program = self._program
+        if any(mark in text for mark in program.marks):
+            return None
         if text.startswith(program.heading) or _NUMBERED.search(text):
             return None
         if program.refusal and text.endswith(program.refusal):

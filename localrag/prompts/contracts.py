@@ -85,6 +85,7 @@ _CONTRACTS: dict[tuple[str, str], Contract] = {
     ),
     ("lightrag", "keywords"): Contract(frozenset({"examples", "language", "query"}), ("query",)),
     ("lightrag", "keywords_examples"): Contract(frozenset({"language"})),
+    ("lightrag", "rewrite"): Contract(frozenset({"history", "query"}), ("history", "query")),
     ("lightrag", "rag_response"): Contract(
         _ANSWER | {"context_data"}, ("context_data",), mark="[no-context]"
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from localrag.store.rows import Hit
+from localrag.store.space_rows import Hit
 
 RRF_K = 60
 """Constant of reciprocal rank fusion: how little the first places count more than the next."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
 
 from localrag.graph.names import CJK, fold
 from localrag.store.database import Store
+from localrag.store.filters import Ids
 from localrag.store.function_words import ENGLISH
-from localrag.store.rows import EntityRow, Hit
+from localrag.store.graph_rows import EntityRow
+from localrag.store.space_rows import Hit
 
 _TOKEN = re.compile(rf"[{CJK}]+|[\uac00-\ud7a3]+|(?:(?![{CJK}\uac00-\ud7a3])\w)+")
 _UNSPACED = re.compile(rf"[{CJK}]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_JOINED = re.compile(rf"[{CJK}]+(?:[·・•‧][{CJK}]+)+")
+_POINT = re.compile("[·・•‧]")
+_MAX_PART = 8
 _MAX_WORDS = 6
 _MAX_CHARACTERS = 12
 _SEARCHED = 6_000
@@ -23,14 +29,19 @@ Spans = dict[str, list[tuple[int, int]]]
 """Where a question may hold a name, by the name's key."""
 
 
-def named_entities(store: Store, question: str, limit: int) -> list[tuple[EntityRow, Hit]]:
+def named_entities(
+    store: Store, question: str, limit: int, allowed: Ids | None = None
+) -> list[tuple[EntityRow, Hit]]:
     """Entities whose name or alias is a run of words or characters of the question, best first.
 
     A name inside a longer name that is an entity too does not count. Long and rare names come first. Of a
-    question as long as a document, only the beginning is looked through.
+    question as long as a document, only the beginning is looked through. `allowed`, if given, are the only
+    entities that count.
     """
     spans = named_spans(question)
     found = store.graph.find_named(spans)
+    if allowed is not None:
+        found = [(key, row) for key, row in found if row.id in allowed]
     scores = score_names(question, spans, [(key, row.mentions) for key, row in found])
     hits: dict[int, tuple[EntityRow, Hit]] = {}
     for (_, row), score in zip(found, scores, strict=True):
@@ -42,7 +53,8 @@ def named_entities(store: Store, question: str, limit: int) -> list[tuple[Entity
 def named_spans(question: str) -> Spans:
     """Runs of words or characters of a question that may be names; of a long one only of the beginning."""
     spans: Spans = {}
-    for key, span in _keys(question[:_SEARCHED]):
+    searched = question[:_SEARCHED]
+    for key, span in itertools.chain(_keys(searched), _joined(searched)):
         spans.setdefault(key, []).append(span)
     return spans
 
@@ -75,6 +87,19 @@ def _keys(question: str) -> Iterator[tuple[str, tuple[int, int]]]:
             yield fold(question[start:last]), (start, last)
         if _UNSPACED.match(first):
             yield from _within(first, start)
+
+
+def _joined(question: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Foreign names in Chinese, whose parts a point joins; the first may begin and the last end anywhere."""
+    for match in _JOINED.finditer(question):
+        points = [match.start() + point.start() for point in _POINT.finditer(match.group())]
+        for place, first in enumerate(points):
+            before = points[place - 1] + 1 if place else match.start()
+            for later, last in enumerate(points[place : place + _MAX_WORDS], start=place):
+                behind = points[later + 1] if later + 1 < len(points) else match.end()
+                for start in range(max(before, first - _MAX_PART), first):
+                    for end in range(last + 2, min(behind, last + 1 + _MAX_PART) + 1):
+                        yield fold(question[start:end]), (start, end)
 
 
 def _within(run: str, offset: int) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -1,44 +1,38 @@
-"""Mode `naive`: chunks by full text and by vectors."""
+"""Mode `naive`: chunks by full text and by vectors, without a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from localrag.retrieval.finding import Finding
 from localrag.retrieval.fusion import near_best, rrf
-from localrag.retrieval.passages import as_passages, candidates
+from localrag.retrieval.graph_search import text_of_keywords
+from localrag.retrieval.passages import candidates
 from localrag.retrieval.query import Query, Scale, scale_of
-from localrag.retrieval.types import EntityHit, Passage, RelationHit
+from localrag.retrieval.ranking import CHUNK_SHARE, WORDS_SHARE
 from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
-from localrag.store.rows import Hit
-
-Finding = tuple[tuple[Passage, ...], tuple[EntityHit, ...], tuple[RelationHit, ...]]
-"""Passages, entities and relations, each best first."""
-
-WORDS_SHARE = 0.2
-"""Least share of the best full-text score."""
-
-
-CHUNK_SHARE = 0.5
-"""How far a chunk's cosine must be on the way from an ordinary one to the best. Low, since a second passage
-that an answer needs is often far from the question."""
+from localrag.store.space_rows import Hit
 
 
 def naive(store: Store, query: Query, settings: RetrievalSettings) -> Finding:
     """The best chunks, no entities and no relations."""
     near = query.nearest(store, "chunk")
     rankings = chunk_rankings(store, query, near, scale_of(near), settings.passages)
+    if query.keywords.by in ("model", "person"):
+        every = (*query.keywords.low, *query.keywords.high)
+        rankings["keywords"] = text_of_keywords(store, query, every, candidates(settings.passages))
     unknown = {"vector": query.without_vector(store, ids_of(rankings))}
-    return as_passages(store, rrf(rankings, unknown=unknown), settings.passages), (), ()
+    return Finding(tuple(rrf(rankings, unknown=unknown)), rankings={"chunk": rankings})
 
 
 def chunk_rankings(
     store: Store, query: Query, near: Sequence[Hit], scale: Scale, passages: int
-) -> dict[str, list[Hit]]:
-    """The two rankings of chunks that every mode begins with; either may be empty."""
+) -> dict[str, Sequence[Hit]]:
+    """Chunks by the question's words and by its vector; either may be empty. `near` are the nearest ones."""
     limit = candidates(passages)
     return {
-        "fulltext": near_best(store.fulltext.search(query.question, limit), WORDS_SHARE),
+        "fulltext": near_best(store.fulltext.search(query.question, limit, query.scope.chunks), WORDS_SHARE),
         "vector": scale.near(near, CHUNK_SHARE, limit),
     }
 

@@ -18,10 +18,15 @@ def candidates(passages: int) -> int:
     return max(30, 6 * passages)
 
 
-def as_passages(store: Store, fused: Sequence[Fused], limit: int) -> tuple[Passage, ...]:
-    """The first chunks of a fused ranking with their documents; those that are gone meanwhile left out."""
+def as_passages(
+    store: Store, fused: Sequence[Fused], limit: int, least: float = LEAST_SHARE
+) -> tuple[Passage, ...]:
+    """The first chunks of a fused ranking with their documents; those that are gone meanwhile left out.
+
+    `least` is the share of the best score below which a chunk is not shown.
+    """
     best = fused[0].score if fused else 0.0
-    kept = [item for item in fused[:limit] if item.score >= LEAST_SHARE * best]
+    kept = [item for item in fused[:limit] if item.score >= least * best]
     chunks = {row.id: row for row in store.chunks.many([item.id for item in kept])}
     paths = {row.document_id: path_of(store, row.document_id) for row in chunks.values()}
     passages = []

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localrag.engine.types import Embedder
 from localrag.errors import Cancelled, EngineError, ModelError
+from localrag.retrieval.ordinary import ordinary_question
+from localrag.retrieval.scope import EVERYTHING, Scope
+from localrag.retrieval.types import NO_KEYWORDS, Keywords
 from localrag.store.database import Store
-from localrag.store.rows import Hit, VectorKind
+from localrag.store.rows import VectorKind
+from localrag.store.space_rows import Hit
 
 LEAST_COSINE = 0.2
 """Below it two texts have nothing in common, whatever the model."""
@@ -62,14 +66,52 @@ class Query:
     space_id: int = 0
     """The space that the vector belongs to."""
 
+    ordinary: NDArray[np.float32] | None = None
+    """The mean vector of ordinary questions in that space; None without a vector."""
+
     notes: tuple[str, ...] = ()
     """Why there is no vector, for people."""
 
-    def nearest(self, store: Store, kind: VectorKind) -> list[Hit]:
-        """The `SAMPLE` rows of a kind whose vectors are nearest, best first; none without a vector."""
-        if self.vector is None:
+    scope: Scope = EVERYTHING
+    """The rows that may be found."""
+
+    keywords: Keywords = NO_KEYWORDS
+    """What is searched for beside the question as a whole."""
+
+    named: tuple[Hit, ...] | None = None
+    """The entities that the question names, best first; None if they were not looked up yet."""
+
+    vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    """Unit vectors of keywords; none where they are not searched by vectors."""
+
+    _found: dict[VectorKind, list[Hit]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def nearest(self, store: Store, kind: VectorKind, ids: Collection[int] | None = None) -> list[Hit]:
+        """The `SAMPLE` rows of a kind whose vectors are nearest, best first; none without a vector.
+
+        Only rows in the scope count, and with `ids` only these of them.
+        """
+        allowed = self.scope.of(kind)
+        if ids is not None and ids is not allowed:
+            return self._near(store, kind, self.vector, ids)
+        # Several parts of a search ask for the same.
+        if kind not in self._found:
+            self._found[kind] = self._near(store, kind, self.vector, None)
+        return list(self._found[kind])
+
+    def nearest_to(self, store: Store, kind: VectorKind, keyword: str) -> list[Hit]:
+        """The same for one of the keywords."""
+        return self._near(store, kind, self.vectors.get(keyword), None)
+
+    def _near(
+        self, store: Store, kind: VectorKind, vector: NDArray[np.float32] | None, ids: Collection[int] | None
+    ) -> list[Hit]:
+        if vector is None:
             return []
-        return store.vectors.search(self.space_id, kind, self.vector, SAMPLE)
+        allowed: Collection[int] | None = self.scope.of(kind)
+        if ids is not None and allowed is not None:
+            ids = [row_id for row_id in ids if row_id in allowed]
+        return store.vectors.search(self.space_id, kind, vector, SAMPLE, allowed if ids is None else ids)
 
     def without_vector(self, store: Store, chunk_ids: Collection[int]) -> set[int]:
         """Which of the chunks have no vector yet; none if vectors are not searched at all."""
@@ -79,17 +121,27 @@ class Query:
         return set(chunk_ids) - {hit.id for hit in hits}
 
 
-def make_query(store: Store, embedder: Embedder | None, question: str) -> Query:
-    """The query for a question.
+def make_query(
+    store: Store,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    scope: Scope = EVERYTHING,
+    keywords: Keywords = NO_KEYWORDS,
+    embedded: Sequence[str] = (),
+) -> Query:
+    """The query for a question; `embedded` are keywords that are searched by vectors too.
 
     The embedder is started only if the file has vectors. Whatever keeps it from working becomes a note, so
     that full text and the graph still answer; only `Cancelled` is raised.
     """
+    bare = Query(question, scope=scope, keywords=keywords)
     space = store.vectors.active_space()
     if space is None:
-        return _without_vector(question, "there are no vectors yet")
+        return _without_vector(bare, "there are no vectors yet")
     if embedder is None:
-        return _without_vector(question, "no embedding model is in use")
+        return _without_vector(bare, "no embedding model is in use")
+    wanted = [text for text in dict.fromkeys(embedded) if text.strip()]
     try:
         used = embedder.space
         if used.fingerprint != space.fingerprint:
@@ -97,14 +149,16 @@ def make_query(store: Store, embedder: Embedder | None, question: str) -> Query:
                 f"the vectors were made by {space.model}, which is not here, and the model in use is "
                 f"{used.model}; localrag reembed makes new vectors"
             )
-            return _without_vector(question, reason)
-        vector = embedder.embed([question], "query")[0]
+            return _without_vector(bare, reason)
+        vector, *others = embedder.embed([question, *wanted], "query")
+        ordinary = ordinary_question(embedder)
     except Cancelled:
         raise
     except (EngineError, ModelError) as error:
-        return _without_vector(question, f"the embedding model cannot be used ({error.message.rstrip('.')})")
-    return Query(question, vector, space.id)
+        return _without_vector(bare, f"the embedding model cannot be used ({error.message.rstrip('.')})")
+    vectors = dict(zip(wanted, others, strict=True))
+    return replace(bare, vector=vector, space_id=space.id, ordinary=ordinary, vectors=vectors)
 
 
-def _without_vector(question: str, reason: str) -> Query:
-    return Query(question, notes=(f"Only words and names were searched: {reason}.",))
+def _without_vector(query: Query, reason: str) -> Query:
+    return replace(query, notes=(f"Only words and names were searched: {reason}.",))

@@ -2,10 +2,72 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-MODES = ("naive", "mix")
-"""Modes that `retrieve` knows: chunks only, and chunks with entities and relations."""
+from localrag.retrieval.trace import Trace
+from localrag.store.filters import Filter
+
+MODES = ("auto", "mix", "naive", "local", "global", "hybrid", "path", "bypass", "drift", "communities")
+"""Modes that can be asked for. `auto` takes one of the others by the kind of question; the last two are
+answered by another one until the graph's communities can be asked."""
+
+BYPASS = "bypass"
+"""The mode in which nothing is searched and the model answers from what it knows."""
+
+KeywordsBy = Literal["words", "model", "person", "none"]
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """What of a question is searched for by itself."""
+
+    high: tuple[str, ...] = ()
+    """Themes, and what kind of answer is wanted: relations are searched with them."""
+
+    low: tuple[str, ...] = ()
+    """Single things: entities are searched with them."""
+
+    by: KeywordsBy = "none"
+    """Who found them: `words` is the question itself without a model; `person` gave them with it."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.high or self.low)
+
+
+NO_KEYWORDS = Keywords()
+"""None were looked for."""
+
+
+@dataclass(frozen=True)
+class RetrievalOptions:
+    """How a question is searched; what is None comes from the settings."""
+
+    mode: str = "auto"
+    """One of `MODES`."""
+
+    filter: Filter = field(default_factory=Filter)
+    """What passages, entities and relations are narrowed to."""
+
+    keywords: Literal["auto", "model", "words"] | None = None
+    """Who finds keywords: the model, the words alone, or `auto`: the model in the modes that live on them."""
+
+    given: Keywords | None = None
+    """Keywords that the person gives, in place of all others."""
+
+    rerank: bool | None = None
+    """Whether the reranker puts the best passages in order, if there is one."""
+
+    passages: int | None = None
+    """Most passages."""
+
+    entities: int | None = None
+    """Most entities."""
+
+    relations: int | None = None
+    """Most relations."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +118,10 @@ class Passage:
     """Fused score; higher is better, comparable within one question only."""
 
     sources: tuple[str, ...]
-    """Which searches found it: `fulltext`, `vector`, `graph`, `names`."""
+    """Which searches found it, such as `fulltext`, `vector`, `keywords`, `graph`, `names`."""
+
+    base: str = ""
+    """Name of the knowledge base that it is in, where it is not the one that was asked."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +144,10 @@ class EntityHit:
     """Higher is better, comparable within one question only."""
 
     chunk_ids: tuple[int, ...]
-    """Chunks that mention it."""
+    """Chunks that mention it; with a filter only those that pass."""
+
+    base: str = ""
+    """Name of the knowledge base that it is in, where it is not the one that was asked."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +173,10 @@ class RelationHit:
     """Higher is better, comparable within one question only."""
 
     chunk_ids: tuple[int, ...]
-    """Chunks that state it."""
+    """Chunks that state it; with a filter only those that pass."""
+
+    base: str = ""
+    """Name of the knowledge base that it is in, where it is not the one that was asked."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +187,7 @@ class Retrieved:
     """The question as it was searched."""
 
     mode: str
-    """One of `MODES`."""
+    """The mode that was used: one of `MODES`, and never `auto`."""
 
     passages: tuple[Passage, ...]
     """Passages."""
@@ -132,6 +203,18 @@ class Retrieved:
 
     notes: tuple[str, ...] = ()
     """What the person should know, such as a search that could not be used."""
+
+    asked: str = ""
+    """The mode that was asked for; empty where it is `mode`."""
+
+    why: str = ""
+    """Why `auto` took this mode, as part of a sentence; empty where the person chose it."""
+
+    keywords: Keywords = NO_KEYWORDS
+    """What was searched for beside the question as a whole."""
+
+    trace: Trace = field(default_factory=Trace)
+    """Every candidate with its score in each search."""
 
     @property
     def empty(self) -> bool:

@@ -153,19 +153,25 @@ class Aggregates:
 
         `chunks` are the only passages that count, `ids` the only entities.
         """
-        conditions, parameters = ["m.entity_id IS NOT NULL"], list[Any]()
+        # Within some chunks their mentions are read, and not those of the whole file: the sign keeps SQLite
+        # from going by the entities.
+        entity = "m.entity_id" if chunks is None else "+m.entity_id"
+        source = "mentions m"
+        conditions, parameters = [f"{entity} IS NOT NULL"], list[Any]()
+        if chunks is not None:
+            source = "json_each(?) j CROSS JOIN mentions m ON m.chunk_id = j.value"
+            parameters.append(chunks.listed)
         if types is not None:
-            conditions.append(f"m.entity_id IN (SELECT id FROM entities WHERE type {_IN})")
+            conditions.append(f"{entity} IN (SELECT id FROM entities WHERE type {_IN})")
             parameters.append(listed(types))
         if ids is not None:
-            conditions.append(f"m.entity_id {_IN}")
+            conditions.append(f"{entity} {_IN}")
             parameters.append(listed(ids))
-        narrowed, more = _within("m.chunk_id", chunks)
         rows = self._session.rows(
             "SELECT m.entity_id, count(DISTINCT m.chunk_id), "
-            "coalesce(min(CASE WHEN m.char_start >= 0 THEN m.id END), min(m.id)) FROM mentions m "
-            f"WHERE {' AND '.join(conditions)} AND {narrowed} GROUP BY m.entity_id",
-            [*parameters, *more],
+            "coalesce(min(CASE WHEN m.char_start >= 0 THEN m.id END), min(m.id)) "
+            f"FROM {source} WHERE {' AND '.join(conditions)} GROUP BY {entity}",
+            parameters,
         )
         places = self._mention_places(row[2] for row in rows)
         named = {
@@ -244,7 +250,7 @@ class Aggregates:
             more,
         )
         places = self._chunk_places(row[3] for row in rows)
-        return [CountedDocument(*row[:3], places[row[3]]) for row in rows]
+        return [CountedDocument(row[0], row[1], row[2], places[row[3]]) for row in rows]
 
     def holding(self, text: str, chunks: Ids | None = None) -> Iterator[tuple[TextPlace, str]]:
         """Passages whose text holds these words, whatever the case of Latin letters; where, and their text.

@@ -19,8 +19,6 @@ TABLES: tuple[str, ...] = (
     "zero_names",
     "zero_places",
     "zero_documents",
-    "traces",
-    "trace_sources",
 )
 """The tables that came with format 3."""
 
@@ -116,28 +114,9 @@ _CLAIMS: tuple[str, ...] = (
 )
 
 
-_TRACES: tuple[str, ...] = (
-    # How an answer of a conversation came about, in ids and numbers; see traces.py.
-    """
-    CREATE TABLE traces (
-        message_id INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
-        trace TEXT NOT NULL  -- JSON
-    ) STRICT
-    """,
-    """
-    CREATE TABLE trace_sources (
-        message_id INTEGER NOT NULL REFERENCES traces (message_id) ON DELETE CASCADE,
-        chunk_id INTEGER NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
-        PRIMARY KEY (message_id, chunk_id)
-    ) STRICT, WITHOUT ROWID
-    """,
-    "CREATE INDEX trace_sources_chunk ON trace_sources (chunk_id)",
-)
-
-
 def upgrade(database: Database) -> None:
     """Bring a file of format 2 to format 3, within the caller's transaction."""
-    for group in (_RESOLUTION, _ZERO_GRAPH, _CLAIMS, _TRACES):
+    for group in (_RESOLUTION, _ZERO_GRAPH, _CLAIMS):
         for statement in group:
             database.execute(statement)
     # A file that holds no names has none that older rules folded; see refolding.py.

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from sqlite_utils import Database, Migrations
 
 from localrag import __version__
-from localrag.store import format2, format3
+from localrag.store import format2, format3, format4
 
 APPLICATION_ID = 0x4C524147
 """`LRAG`: marks the file as one of ours."""
 
-FORMAT = 3
+FORMAT = 4
 """Generation of the format that this localrag writes."""
 
 TABLES = (
@@ -36,6 +36,7 @@ TABLES = (
     "relation_vectors",
     *format2.TABLES,
     *format3.TABLES,
+    *format4.TABLES,
 )
 """The tables whose rows are counted for `info`."""
 
@@ -260,3 +261,9 @@ def m002_decisions_claims_reports(database: Database) -> None:
 def m003_derived(database: Database) -> None:
     """The tables of format 3; see format3.py."""
     format3.upgrade(database)
+
+
+@steps()
+def m004_traces(database: Database) -> None:
+    """The tables of format 4; see format4.py."""
+    format4.upgrade(database)

@@ -124,7 +124,7 @@ class MessageRow:
     """UTC, ISO 8601."""
 
     details: Mapping[str, Any]
-    """Mode, model, coverage, seconds."""
+    """Of an answer mode, model, coverage, seconds; of a question how it was searched, and its options."""
 
     text: str
     """What was said."""

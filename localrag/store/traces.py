@@ -12,7 +12,7 @@ from localrag.store.sqlite import clean
 
 
 class Traces:
-    """Keeps one trace for each message. It goes when the message goes, or a chunk that the answer rests on."""
+    """Keeps one trace for each message. It goes with the message, and with any chunk that it rests on."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

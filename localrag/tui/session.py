@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from localrag.indexing import IndexEvent, IndexReport, Progress
     from localrag.kb import KnowledgeBase
 
-MODE = "mix"
+MODE = "auto"
 LONGEST_SHOWN = 100_000
 """Characters of a document that the reader shows."""
 
@@ -324,10 +324,14 @@ class AnswerTeller:
 
     def tell(self, event: AskEvent) -> Answer | None:
         """Post what the event says; the answer if it is the last one."""
-        from localrag.answering.types import Answer, AnswerText, Found, Reading
+        from localrag.answering.types import Answer, AnswerText, Found, Kept, Reading, Rewritten
 
         if isinstance(event, AnswerText):
             self._pieces.add(event.text)
+        elif isinstance(event, Rewritten):
+            self._post(AskNote(self._number, plain(f"Asked as: {event.question}")))
+        elif isinstance(event, Kept):
+            self._post(AskNote(self._number, "Kept answer: nothing has changed since it was written."))
         elif isinstance(event, Found):
             passages = count(len(event.retrieved.passages), "passage")
             self._post(AskStage(self._number, f"Found {passages}, preparing the model"))

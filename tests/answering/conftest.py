@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from localrag.answering.options import AskOptions
 from localrag.answering.types import AskEvent
 from localrag.engine.scripted import ScriptedEmbedder
 from localrag.engine.types import GenerationRequest
@@ -28,6 +29,7 @@ def ask(kb: KnowledgeBase) -> Ask:
     ) -> list[AskEvent]:
         engines = Engines(Settings(), reader(answer), ScriptedEmbedder())
         with KnowledgeBase.open(kb.path, engines=engines) as opened:
-            return list(opened.stream(question, mode=mode))
+            # Each model is asked, whatever another one has answered before.
+            return list(opened.stream(question, mode=mode, options=AskOptions(fresh=True)))
 
     return answering

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,7 +42,8 @@ class HangingModel(ScriptedModel):
     def describe(self) -> ModelDescription:
         if self._stage == "load":
             self._stopper.hang()
-        return super().describe()
+        # Nothing is asked of it before it writes.
+        return replace(super().describe(), decides=False)
 
     def stream(self, request: GenerationRequest) -> Iterator[Event]:
         try:

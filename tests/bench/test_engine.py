@@ -62,6 +62,8 @@ def test_the_counts_of_a_run_add_up(data: Path, tmp_path: Path) -> None:
     # Ten times what a person may wait for at most: a bound against hanging, not a goal.
     assert all(0 <= seconds < 60 for seconds in found["latency"].values() if isinstance(seconds, float))
     assert found["latency"]["fixed_tokens"] < found["latency"]["prompt_tokens"]
+    # What a machine that nobody measured is given to read, and the question.
+    assert 256 < found["latency"]["answer_read_tokens"] < 900 < found["latency"]["answer_tokens"]
     for row in found["rows"]:
         check(row)
 
@@ -87,7 +89,11 @@ def check(row: dict[str, Any]) -> None:
         row["entities_per_passage"] + row["relations_per_passage"], abs=0.02
     )
     assert row["distinct_records_per_passage"] == row["records_per_passage"]
-    assert row["output_tokens"] > 0
+    # `compact` weighs what the others write.
+    assert (row["output_tokens"] > 0, row["weighed_tokens"] > 0) == (
+        row["profile"] != "compact",
+        row["profile"] == "compact",
+    )
     assert row["efficiency"] > 0
     assert 0 < row["grammar_share"] < 1
     assert row["grammar_share"] + row["reading_share"] + row["writing_share"] <= 1.01

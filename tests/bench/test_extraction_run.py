@@ -13,8 +13,9 @@ from localrag.bench.extraction_data import load_set
 from localrag.bench.extraction_run import cost_of, in_loop, is_unusable, read_set
 from localrag.bench.extraction_scores import Share, tally
 from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import FreeText
-from localrag.engine.types import EngineOptions, Event, Generation, GenerationRequest
+from localrag.engine.types import Event, Generation, GenerationRequest
 from localrag.errors import Cancelled
 from localrag.extraction.gleaning import Call, Kind
 from localrag.extraction.wire import parse

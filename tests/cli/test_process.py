@@ -241,7 +241,7 @@ def test_a_terminal_sees_the_reading_and_then_the_answer_alone(long_kb: Path) ->
     assert code == 0
     assert "passages; the model is reading" in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
-    assert "In the texts." in text[text.rindex("\x1b[?25h") :]
+    assert "In the texts" in text[text.rindex("\x1b[?25h") :]
 
 
 @pytest.mark.parametrize("words", [(), ("--kb", "my.localrag")])

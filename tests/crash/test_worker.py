@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from localrag.engine.client import WorkerModel
-from localrag.engine.types import EngineOptions
+from localrag.engine.options import EngineOptions
 from localrag.engines import Engines
 from localrag.indexing import ChunkFailed, ChunkRead, Finished
 from localrag.kb import KnowledgeBase

@@ -194,3 +194,13 @@ def test_a_part_of_a_sentence_is_not_repeated() -> None:
 def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(SettingsError):
         chunk("text", (), size, overlap)
+
+
+def test_the_headings_above_a_place() -> None:
+    text = "Intro.\n\n# Harbour\n\nBoats.\n\n## Cranes\n\nOld.\n\n# Mill\n\nFlour.\n"
+    headings = list(markdown_headings(text))
+    above = {
+        word: chunking.path_at(headings, text.index(word)) for word in ("Intro", "Boats", "Old", "Flour")
+    }
+    assert above == {"Intro": "", "Boats": "Harbour", "Old": "Harbour › Cranes", "Flour": "Mill"}
+    assert chunking.path_at([], 5) == ""

@@ -11,6 +11,7 @@ import pytest
 
 from localrag.catalogue.installed import unusable
 from localrag.catalogue.rerankers import find_reranker
+from localrag.cli.checks import check_models
 from localrag.engine.options import EngineOptions
 from localrag.engine.reranker import WorkerReranker
 from localrag.engines import Engines
@@ -114,6 +115,11 @@ def test_the_settings_name_it_by_path_or_by_its_name_in_the_folder(
         find_reranker("../ranker/none.gguf")
     assert "rank pooling" in error.value.hint
     assert ["models.reranker" in found.reason for found in unusable() if found.path == file] == [True]
+    checks = list(check_models(Settings(models=ModelSettings(reranker="ranker"))))
+    assert ("Model that ranks passages", "ok", "ranker.gguf") in [(c.name, c.state, c.detail) for c in checks]
+    assert all(check.name != "Model file" for check in checks)
+    gone = check_models(Settings(models=ModelSettings(reranker="none")))
+    assert [check.state for check in gone if check.name == "Model that ranks passages"] == ["warn"]
     named = Engines(Settings(models=ModelSettings(reranker=str(file))))
     assert named.has_reranker
     assert not Engines(Settings()).has_reranker

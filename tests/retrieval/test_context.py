@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localrag.engine.scripted import ScriptedModel
-from localrag.retrieval.context import Context, build_context, without_overlap
+from localrag.retrieval.context import Context, Shares, build_context, without_overlap
 from localrag.retrieval.types import Coverage, EntityHit, Passage, RelationHit, Retrieved
 from tests.examples import examples
 
@@ -174,6 +174,89 @@ def test_what_a_passage_says_is_not_said_again_of_an_entity() -> None:
     told = [entity(1, "Marta Lind built the bridge."), entity(2, "It stands. It fell.")]
     data = json.loads(build_context(retrieved([shown], told), COUNT, 1_000).json)
     assert [row.get("description") for row in data["entities"]] == [None, "It stands. It fell."]
+
+
+def test_the_best_passage_can_stand_last_next_to_the_question() -> None:
+    found = retrieved(
+        [passage("Best.", document=1), passage("Second.", document=2)], [entity(1), entity(2)], [relation(1)]
+    )
+    data = json.loads(build_context(found, COUNT, 2_000, order="best-last").json)
+    assert list(data) == ["relations", "entities", "passages"]
+    assert [item["text"] for item in data["passages"]] == ["Second.", "Best."]
+    assert [item["id"] for group in data.values() for item in group] == [1, 2, 3, 4, 5]
+
+
+def test_a_row_of_a_table_is_never_cut() -> None:
+    rows = [f"| {n} | the keeper of light number {n} | {1900 + n} |" for n in range(60)]
+    text = "\n".join(rows)
+    for budget in range(120, 420, 23):
+        item = build_context(retrieved([passage(text)]), COUNT, budget).sources[0].item
+        assert isinstance(item, Passage)
+        assert item.text.splitlines() == rows[: len(item.text.splitlines())]
+
+
+def test_a_worse_passage_is_shown_whole_where_no_sentence_of_the_best_fits() -> None:
+    endless = "and " * 900 + "so on."
+    found = retrieved([passage(endless, document=1), passage("A short one.", document=2, chunk=2)])
+    context = build_context(found, COUNT, 200)
+    assert [source.item for source in context.sources] == [found.passages[1]]
+    assert [(item.id, item.why) for item in context.trace.cut] == [(1, "room")]
+
+
+def test_the_shares_decide_who_gives_way() -> None:
+    crowd = [entity(n, "A description that goes on for a while. " * 4) for n in range(40)]
+    others = [relation(n) for n in range(40)]
+    texts = [passage("What was asked for. " * 10, document=n, chunk=n) for n in range(1, 9)]
+    found = retrieved(texts, crowd, others)
+
+    def tokens_of(shares: Shares) -> dict[str, int]:
+        return build_context(found, COUNT, 700, shares=shares).trace.used
+
+    usual, wide = tokens_of(Shares()), tokens_of(Shares(20, 70, 10))
+    assert usual["passages"] > wide["passages"] > 0
+    assert usual["entities"] < wide["entities"]
+    assert 0.5 * 700 < wide["entities"] <= 0.7 * 700
+
+
+def test_descriptions_end_with_a_sentence_or_are_left_out() -> None:
+    told = [entity(1, "One is first. " * 40), entity(2, "word " * 50 + "end."), entity(3, "word " * 300)]
+    data = json.loads(build_context(retrieved([], told), COUNT, 2_000).json)
+    first, second, third = (row.get("description") for row in data["entities"])
+    assert first.endswith("One is first.")
+    assert len(first) <= 300
+    assert second == "word " * 50 + "end."
+    assert third is None
+
+
+def test_the_trace_tells_what_was_left_out_and_why() -> None:
+    whole = "The lighthouse of Varn. " + "Nothing was noted down. " * 12
+    lesser = whole + "The lighthouse was repaired."
+    found = replace(
+        retrieved(
+            [passage(text.strip(), document=n, chunk=n) for n, text in enumerate([whole, whole, lesser], 1)],
+            [entity(n, "It stands there. " * 9) for n in range(1, 9)],
+        ),
+        question="When was the lighthouse of Varn repaired?",
+    )
+    twice = replace(found, passages=(*found.passages, replace(found.passages[0], chunk_id=9)))
+    trace = build_context(twice, COUNT, 700).trace
+    assert {(item.kind, item.id): item.why for item in trace.cut if item.kind == "chunk"} == {
+        ("chunk", 3): "shortened",
+        ("chunk", 9): "shown",
+    }
+    left = {item.id for item in trace.cut if item.kind == "entity"}
+    assert left
+    assert {row[2] for row in trace.shown if row[1] == "entity"} == set(range(1, 9)) - left
+    assert trace.used["passages"] + trace.used["entities"] <= trace.budget == 700
+    untrimmed = build_context(twice, COUNT, 700, trim=False)
+    assert max(len(s.item.text) for s in untrimmed.sources if isinstance(s.item, Passage)) == len(lesser)
+
+
+def test_what_comes_from_another_knowledge_base_says_so() -> None:
+    other = replace(passage("Elsewhere."), base="archive")
+    data = json.loads(build_context(retrieved([passage("Here."), other]), COUNT, 500).json)
+    assert [row.get("base") for row in data["passages"]] == [None, "archive"]
+    assert [row["text"] for row in data["passages"]] == ["Here.", "Elsewhere."]
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localrag.retrieval.fusion import RRF_K, near_best, rrf
-from localrag.store.rows import Hit
+from localrag.store.space_rows import Hit
 
 RANKING = st.lists(st.integers(0, 20), unique=True, max_size=12).map(
     lambda ids: [Hit(found, 1.0 - rank / 100) for rank, found in enumerate(ids)]

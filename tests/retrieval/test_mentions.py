@@ -55,8 +55,21 @@ def test_question_words_are_names_only_in_capitals(store: Store) -> None:
     assert names(store, "What does Will say?") == ["Will"]
 
 
-@pytest.mark.parametrize("text", ["a b " * 5_000, "火星" * 10_000, "x" * 20_000, "\u0000\ud800 '\"%;--"])
+def test_foreign_names_whose_parts_a_point_joins_are_found_within_a_sentence(store: Store) -> None:
+    mentions = tuple(
+        EntityMention(name, fold(name), "人物", "") for name in ("埃达·索恩", "约翰·冯·诺恩", "索恩")
+    )
+    generation = GenerationRow("extraction", "", "", "{}", 0, 0, 0, "stop", "")
+    store.graph.record(store.chunks.of_document(1)[0].id, Reading(mentions), generation)
+    assert names(store, "请问埃达·索恩和灯塔是什么关系？") == ["埃达·索恩"]
+    assert names(store, "约翰・冯・诺恩在哪里？") == ["约翰·冯·诺恩"]
+    assert set(names(store, "埃达·索恩或约翰·冯·诺恩")) == {"埃达·索恩", "约翰·冯·诺恩"}
+
+
+@pytest.mark.parametrize(
+    "text", ["人·" * 10_000, "a b " * 5_000, "火星" * 10_000, "x" * 20_000, "\u0000\ud800 '\"%;--"]
+)
 def test_long_and_hostile_questions_are_quick(store: Store, text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert names(store, text[:20_000]) == []
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2

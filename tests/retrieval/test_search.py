@@ -184,9 +184,9 @@ def test_far_worse_passages_are_not_shown_to_fill_up(store: Store) -> None:
 
 
 def test_unknown_mode_names_the_modes(store: Store) -> None:
-    with pytest.raises(UsageError, match="no mode 'global'") as error:
-        retrieve(store, None, "Who?", "global")
-    assert "naive, mix" in error.value.hint
+    with pytest.raises(UsageError, match="no mode 'guess'") as error:
+        retrieve(store, None, "Who?", "guess")
+    assert "naive, local, global, hybrid, path" in error.value.hint
 
 
 @pytest.mark.parametrize("mode", ["naive", "mix"])

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from localrag.curating.entities import EntityDesk
 from localrag.graph.names import fold
 from localrag.kb import KnowledgeBase
 from localrag.retrieval.search import Retriever
-from localrag.retrieval.zero import by_names, unread_share
+from localrag.retrieval.zero import unread_share
 from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
-from localrag.store.rows import EntityMention, Reading
+from localrag.store.rows import ChunkRow, EntityMention, Reading
 from tests.store.helpers import generation, session_of
 
 TEXTS = {
@@ -50,44 +51,37 @@ def test_the_second_passage_is_found_over_a_name_that_it_shares_with_the_first(f
     assert passages(films)[:2] == ["The Tide Clock.md", "Ingrid Voss.md"]
     found = Retriever(films, None, RetrievalSettings()).retrieve(QUESTION)
     assert (found.entities, found.relations) == ((), ())
-    assert "names" in next(hit for hit in found.passages if hit.document == "Ingrid Voss.md").sources
+    assert "walk" in next(hit for hit in found.passages if hit.document == "Ingrid Voss.md").sources
 
 
-def test_a_chunk_that_was_read_takes_part_with_what_the_model_found(films: Store) -> None:
-    first, second = (
-        films.documents.by_path(row.root, row.path)
-        for name in ("The Tide Clock.md", "Ingrid Voss.md")
-        for row in films.documents.list()
-        if row.path == name
-    )
-    assert first is not None
-    assert second is not None
-    (chunk,) = films.chunks.of_document(first.id)
-    # The model overlooked the name, so nothing leads from here to the second passage any more.
-    films.graph.record(chunk.id, reading_of("The Tide Clock"), generation())
+def test_what_the_model_read_and_names_by_form_are_walked_together(films: Store) -> None:
+    first = chunk_of(films, "The Tide Clock.md")
+    with films.transaction():
+        # As if no name had been seen in the first passage; the second is known by its title.
+        session_of(films).run("DELETE FROM zero_places WHERE chunk_id = ? AND kind < 8", [first.id])
+        session_of(films).touch()
     assert "Ingrid Voss.md" not in passages(films)
-    films.graph.record(chunk.id, reading_of("The Tide Clock", "Ingrid Voss"), generation())
+    films.graph.record(first.id, reading_of("The Tide Clock", "Ingrid Voss"), generation())
+    assert passages(films)[:2] == ["The Tide Clock.md", "Ingrid Voss.md"]
+
+
+def test_a_name_that_a_person_took_out_of_the_graph_leads_nowhere(films: Store) -> None:
+    films.graph.record(
+        chunk_of(films, "The Tide Clock.md").id, reading_of("The Tide Clock", "Ingrid Voss"), generation()
+    )
+    films.graph.record(chunk_of(films, "Ingrid Voss.md").id, reading_of("Ingrid Voss"), generation())
     assert "Ingrid Voss.md" in passages(films)
+    EntityDesk(films).delete("Ingrid Voss")
+    assert "Ingrid Voss.md" not in passages(films)
 
 
-def test_once_all_is_read_the_names_serve_no_more(films: Store) -> None:
+def test_the_unread_share_falls_while_the_model_reads(films: Store, tmp_path: Path) -> None:
     assert unread_share(films) == 1.0
     for row in films.chunks.pending():
         films.graph.record(row.id, Reading(), generation())
     assert unread_share(films) == 0.0
-    found = Retriever(films, None, RetrievalSettings()).retrieve(QUESTION)
-    assert all("names" not in hit.sources for hit in found.passages)
-
-
-def test_questions_without_names_and_files_without_chunks_give_what_they_can(
-    films: Store, tmp_path: Path
-) -> None:
-    assert by_names(films, "where to?", {}, (), 10) == []
-    assert by_names(films, "", {}, (), 10) == []
-    assert by_names(films, "\ud800 '); DROP TABLE chunks; -- %", {}, (), 10) == []
     with Store.create(tmp_path / "empty.localrag") as empty:
         assert unread_share(empty) == 0.0
-        assert by_names(empty, QUESTION, {}, (), 10) == []
 
 
 def test_a_file_whose_names_were_not_found_yet_is_searched_as_before(films: Store) -> None:
@@ -95,6 +89,12 @@ def test_a_file_whose_names_were_not_found_yet_is_searched_as_before(films: Stor
         for table in ("zero_places", "zero_names", "zero_documents"):
             session_of(films).run(f"DELETE FROM {table}")
     assert set(passages(films)) == set(passages(films, mode="naive"))
+
+
+def chunk_of(store: Store, name: str) -> ChunkRow:
+    (row,) = (row for row in store.documents.list() if row.path == name)
+    (chunk,) = store.chunks.of_document(row.id)
+    return chunk
 
 
 def reading_of(*names: str) -> Reading:

@@ -12,7 +12,7 @@ from localrag.store.filters import Ids
 from localrag.store.narrowed import Edge
 from localrag.store.rows import EntityMention, Reading, RelationMention
 from tests.examples import examples
-from tests.store.helpers import add_lines, entity, generation, quick_store, reading, relation
+from tests.store.helpers import add_lines, entity, generation, quick_store, reading, relation, session_of
 
 NAMES = ("Ada", "Bo", "Cy")
 SPELLINGS = ("{}", "{}!", "THE {}")
@@ -64,8 +64,7 @@ def _recorded(store: Store, said: list[Reading]) -> list[int]:
 
 
 def _ids(store: Store, kind: str) -> list[int]:
-    session = store._session
-    return session.column(f"SELECT id FROM {'entities' if kind == 'entity' else 'relations'}")
+    return session_of(store).column(f"SELECT id FROM {'entities' if kind == 'entity' else 'relations'}")
 
 
 def _entity(row: object) -> tuple[object, ...]:

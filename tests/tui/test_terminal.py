@@ -15,7 +15,7 @@ import pytest
 from tests.tui.support import library
 
 if sys.platform == "win32":
-    pytest.skip("needs a pseudo terminal", allow_module_level=True)
+    pytest.skip("not here: pseudo terminals", allow_module_level=True)
 
 import fcntl
 import pty

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import pytest
+
 from localrag.errors import DiskFull
 from localrag.tui import work
 from localrag.tui.words import Fault
@@ -57,6 +59,7 @@ def test_a_fault_is_told_and_the_lane_lives_on() -> None:
     lane.close()
 
 
+@pytest.mark.alone
 def test_closing_forgets_what_has_not_begun_and_waits_only_so_long() -> None:
     lane = plain_lane("test")
     begun, go_on = threading.Event(), threading.Event()
