@@ -84,7 +84,7 @@ class Particulars:
 def particulars(statement: str) -> Particulars:
     """What of a statement can be compared; of a long one its beginning."""
     text = statement[:LONGEST]
-    text = text[_LIST_MARK.match(text).end() :]  # type: ignore[union-attr]  # it matches everything
+    text = _LIST_MARK.sub("", text, count=1)
     periods = find_periods(text)
     quotes = [next(filter(None, match.groups())) for match in _QUOTE.finditer(text)]
     numbers = [item for item in find_amounts(text) if item.in_digits and not _inside(item.at, periods)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 
 from localrag.answering.particulars import LONGEST, Ground, Particulars, is_wide, particulars
@@ -181,13 +181,17 @@ class _Explained:
 def _terms(found: Particulars) -> Iterator[tuple[Term, Has]]:
     """All that can be compared, each with the test whether a text holds it."""
     for word in sorted(found.words):
-        yield ("word", word), lambda ground, word=word: word in ground.words  # type: ignore[misc]
+        yield ("word", word), partial(_has_word, word)
     for name in found.names:
-        yield ("name", name), lambda ground, name=name: ground.has_name(name)  # type: ignore[misc]
+        yield ("name", name), partial(Ground.has_name, name=name)
     for item in found.numbers:
-        yield ("number", item.text), lambda ground, item=item: ground.has_number(item)  # type: ignore[misc]
+        yield ("number", item.text), partial(Ground.has_number, amount=item)
     for text, time in found.times:
-        yield ("time", text), lambda ground, text=text, time=time: ground.has_time(text, time)  # type: ignore[misc]
+        yield ("time", text), partial(Ground.has_time, text=text, wanted=time)
+
+
+def _has_word(word: str, ground: Ground) -> bool:
+    return word in ground.words
 
 
 def _weight(terms: set[Term], weights: Mapping[Term, float]) -> float:

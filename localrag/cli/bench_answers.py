@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from localrag.cli import output
+from localrag.cli.bench_output import Labelled, dump_file
 from localrag.cli.invocation import Invocation, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import stoppable
@@ -106,13 +106,13 @@ def answers(
     settings = _settings(invocation, model)
     began = time.monotonic()
     with (
-        _dump_file(dump) as file,
+        dump_file(dump) as file,
         stoppable("Stopping.") as stop,
         Bar(quiet=invocation.json) as bar,
         contextlib.closing(Engines(settings)) as engines,
     ):
         asked = Asked(sets, [How(name, settings, style, mode) for name in wanted], graph)
-        pace = Pace(together, fresh, stop.event, _Shown(bar))
+        pace = Pace(together, fresh, stop.event, Labelled(bar))
         rows = measure(asked, settings, engines, pace, file) if sets else []
         name = engines.model.describe().name if sets else ""
         checks = measure_checks(data, claims, file)
@@ -150,37 +150,6 @@ def _settings(invocation: Invocation, model: str | None) -> Settings:
     """The settings with another model, if one is named."""
     settings = invocation.settings()
     return replace(settings, models=replace(settings.models, chat=model)) if model else settings
-
-
-class _Shown:
-    """Shows on the bar what is being done."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._label = ""
-
-    def __call__(self, label: str, done: int, total: int) -> None:
-        """`done` of `total` are done of what `label` names."""
-        if label != self._label:
-            self._bar.begin(label, total)
-            self._label = label
-        self._bar.update(done)
-
-
-@contextlib.contextmanager
-def _dump_file(path: Path | None) -> Iterator[TextIO | None]:
-    """A new file for the dump, or none. Raises `UsageError` if it cannot be written."""
-    from localrag.bench.extraction import open_dump
-
-    if path is None:
-        yield None
-        return
-    try:
-        file = open_dump(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Give another file.") from error
-    with file:
-        yield file
 
 
 def _show(rows: list[Row]) -> None:

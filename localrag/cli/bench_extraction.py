@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from localrag.cli import output
+from localrag.cli.bench_output import Labelled, dump_file
 from localrag.cli.invocation import Invocation, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import stoppable
@@ -104,12 +105,12 @@ def extraction(
     ]
     began = time.monotonic()
     with (
-        _dump_file(dump) as file,
+        dump_file(dump) as file,
         stoppable("Stopping.") as stop,
         Bar(quiet=invocation.json) as bar,
         _worker(settings, model) as worker,
     ):
-        show = _Shown(bar)
+        show = Labelled(bar, "Reading ")
         name = worker.describe().name
         pairs = measure_all(worker, golds, ways, typed=typed, progress=show, cancel=stop.event, dump=file)
         beside, more = compare(others, worker, data, [gold.name for gold in golds], ways[0], show, stop.event)
@@ -127,21 +128,6 @@ def extraction(
     _show_peers(beside)
 
 
-class _Shown:
-    """Shows on the bar what is being read."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._label = ""
-
-    def __call__(self, label: str, done: int, total: int) -> None:
-        """`done` of `total` passages are read of what `label` names."""
-        if label != self._label:
-            self._bar.begin(f"Reading {label}", total)
-            self._label = label
-        self._bar.update(done)
-
-
 @contextlib.contextmanager
 def _worker(settings: Settings, name: str | None) -> Iterator[WorkerModel]:
     """The model that reads. Raises `ModelNotFound` for a name that is none."""
@@ -152,22 +138,6 @@ def _worker(settings: Settings, name: str | None) -> Iterator[WorkerModel]:
     path = find_model(name or settings.models.chat, "chat")
     with contextlib.closing(WorkerModel(path, Engines(settings).options())) as worker:
         yield worker
-
-
-@contextlib.contextmanager
-def _dump_file(path: Path | None) -> Iterator[TextIO | None]:
-    """A new file for the dump, or none. Raises `UsageError` if it cannot be written."""
-    from localrag.bench.extraction import open_dump
-
-    if path is None:
-        yield None
-        return
-    try:
-        file = open_dump(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Give another file.") from error
-    with file:
-        yield file
 
 
 def _show(pairs: list[tuple[Measured, Measured | None]]) -> None:

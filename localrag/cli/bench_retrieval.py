@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from localrag.cli import output
+from localrag.cli.bench_output import Labelled, dump_file
 from localrag.cli.invocation import Invocation, json_option, pass_invocation
 from localrag.cli.progress import Bar
 from localrag.cli.stopping import stoppable
@@ -81,7 +81,7 @@ def retrieval(
     settings = invocation.settings()
     began = time.monotonic()
     with (
-        _dump_file(dump) as file,
+        dump_file(dump) as file,
         stoppable("Stopping.") as stop,
         Bar(quiet=invocation.json) as bar,
         contextlib.closing(Engines(settings)) as engines,
@@ -92,7 +92,7 @@ def retrieval(
             settings,
             engines,
             graph=graph,
-            on_step=_Shown(bar),
+            on_step=Labelled(bar),
             cancel=stop.event,
             dump=file,
         )
@@ -114,7 +114,7 @@ def _latency(invocation: Invocation, sizes: tuple[int, ...]) -> None:
         contextlib.closing(Engines(invocation.settings())) as engines,
     ):
         embedder = engines.embedder if engines.has_embedder() else None
-        rows = measure(sizes, embedder, _Shown(bar), stop.event)
+        rows = measure(sizes, embedder, Labelled(bar), stop.event)
     if invocation.json:
         output.put_json({"latency": as_json(rows)})
         return
@@ -139,37 +139,6 @@ def _latency(invocation: Invocation, sizes: tuple[int, ...]) -> None:
             for row in rows
         ],
     )
-
-
-class _Shown:
-    """Shows on the bar what is being done."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._label = ""
-
-    def __call__(self, label: str, done: int, total: int) -> None:
-        """`done` of `total` are done of what `label` names."""
-        if label != self._label:
-            self._bar.begin(label, total)
-            self._label = label
-        self._bar.update(done)
-
-
-@contextlib.contextmanager
-def _dump_file(path: Path | None) -> Iterator[TextIO | None]:
-    """A new file for the dump, or none. Raises `UsageError` if it cannot be written."""
-    from localrag.bench.extraction import open_dump
-
-    if path is None:
-        yield None
-        return
-    try:
-        file = open_dump(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Give another file.") from error
-    with file:
-        yield file
 
 
 def _show(rows: list[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from localrag.store.space_rows import Hit
@@ -55,6 +55,11 @@ def rrf(
 
 def _vote(weights: Mapping[str, float] | None, name: str, rank: int, k: int) -> float:
     return (weights or {}).get(name, 1.0) / (k + rank)
+
+
+def as_hits(fused: Iterable[Fused]) -> list[Hit]:
+    """What was joined, as a ranking that can be joined again."""
+    return [Hit(item.id, item.score) for item in fused]
 
 
 def near_best(hits: Sequence[Hit], share: float) -> list[Hit]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.retrieval.mentions import named_entities
 from localrag.retrieval.query import Query, scale_of
 from localrag.retrieval.scope import Scope
@@ -51,7 +51,7 @@ def by_keywords(
     for keyword in keywords:
         near = query.nearest_to(store, kind, keyword)
         rankings[keyword] = scale_of(near).near(near, GRAPH_SHARE, limit)
-    return _as_hits(rrf(rankings)[:limit])
+    return as_hits(rrf(rankings)[:limit])
 
 
 def text_of_keywords(store: Store, query: Query, keywords: Sequence[str], limit: int) -> list[Hit]:
@@ -60,7 +60,7 @@ def text_of_keywords(store: Store, query: Query, keywords: Sequence[str], limit:
         keyword: store.fulltext.search(keyword, limit, query.scope.chunks)
         for keyword in dict.fromkeys(keywords)
     }
-    return _as_hits(rrf(rankings)[:limit])
+    return as_hits(rrf(rankings)[:limit])
 
 
 def stated_in(store: Store, query: Query, kind: VectorKind, chunks: Sequence[Hit], limit: int) -> list[Hit]:
@@ -92,7 +92,9 @@ def closeness(row: RelationRow, names: Collection[int], question: str) -> float:
     return (1.0 if both else _ONE_END) + common / (len(terms) + 1)
 
 
-def chunks_of(entities: Sequence[EntityHit], relations: Sequence[RelationHit], limit: int) -> list[Hit]:
+def chunks_of(
+    entities: Sequence[EntityHit], relations: Sequence[RelationHit], limit: int | None = None
+) -> list[Hit]:
     """Chunks that speak of what was found, best first; what many chunks speak of says little about each."""
     scores: dict[int, float] = {}
     found: list[EntityHit | RelationHit] = [*entities, *relations]
@@ -179,10 +181,6 @@ def _terms(question: str) -> set[str]:
     return words | wide
 
 
-def _best(scores: Mapping[int, float], limit: int) -> list[Hit]:
+def _best(scores: Mapping[int, float], limit: int | None) -> list[Hit]:
     order = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
     return [Hit(row_id, score) for row_id, score in order[:limit]]
-
-
-def _as_hits(fused: Sequence[Fused]) -> list[Hit]:
-    return [Hit(item.id, item.score) for item in fused]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from localrag.retrieval.finding import Finding
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.retrieval.global_ import global_
 from localrag.retrieval.local import local
 from localrag.retrieval.query import Query
@@ -28,7 +28,7 @@ def hybrid(store: Store, query: Query, settings: RetrievalSettings) -> Finding:
     if not wide.relations:
         return replace(near, notes=_notes(near, wide))
     sources = {item.id: item.sources for item in (*wide.chunks, *near.chunks)}
-    joined = rrf({"local": _as_hits(near.chunks), "global": _as_hits(wide.chunks)})
+    joined = rrf({"local": as_hits(near.chunks), "global": as_hits(wide.chunks)})
     return Finding(
         chunks=tuple(Fused(item.id, item.score, sources[item.id]) for item in joined),
         entities=_joined(near.entities, wide.entities, settings.entities),
@@ -64,7 +64,3 @@ def _rankings(kind: Kind, near: Finding, wide: Finding) -> Mapping[str, Sequence
         for name, hits in rankings.items():
             result[f"{level} {name}" if name in both else name] = hits
     return result
-
-
-def _as_hits(chunks: Sequence[Fused]) -> list[Hit]:
-    return [Hit(item.id, item.score) for item in chunks]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from localrag.retrieval.finding import Finding
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.retrieval.graph_search import (
     GRAPH_SHARE,
     by_keywords,
@@ -92,7 +92,7 @@ def passages_of(
     limit = candidates(settings.passages)
     ranking = rank_passages(store, query, entities, relations, limit=limit, ids=query.scope.chunks)
     rankings: dict[str, Sequence[Hit]] = {
-        "question": [Hit(item.id, item.score) for item in ranking.chunks[: ranking.passing]],
+        "question": as_hits(ranking.chunks[: ranking.passing]),
         "graph": chunks_of(entities, relations, limit),
         "keywords": text,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from localrag.retrieval.finding import Finding
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.retrieval.graph_search import (
     GRAPH_SHARE,
     by_keywords,
@@ -26,8 +26,6 @@ from localrag.retrieval.types import EntityHit, RelationHit
 from localrag.sections import RetrievalSettings
 from localrag.store.database import Store
 from localrag.store.space_rows import Hit
-
-__all__ = ["mix", "rank_passages"]
 
 _KEYWORDS_WEIGHT = 0.5
 """How much the text of the model's keywords counts beside the ranking of the question itself."""
@@ -95,7 +93,7 @@ def _with_keywords(
         return ranking.chunks, rankings
     every = (*query.keywords.low, *query.keywords.high)
     rankings["keywords"] = text_of_keywords(store, query, every, limit)
-    order = [Hit(item.id, item.score) for item in ranking.chunks]
+    order = as_hits(ranking.chunks)
     joined = rrf({"question": order, "keywords": rankings["keywords"]}, {"keywords": _KEYWORDS_WEIGHT})
     sources = {item.id: item.sources for item in ranking.chunks}
     chunks = tuple(

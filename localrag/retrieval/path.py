@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from localrag.retrieval.finding import Finding
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.retrieval.graph_search import (
     closeness,
     entity_hits,
@@ -250,7 +250,7 @@ def _over_passages(store: Store, query: Query, settings: RetrievalSettings, chun
 
 def _passing(question: Finding) -> list[Hit]:
     """The chunks for the question itself that are good enough to be read."""
-    return [Hit(item.id, item.score) for item in question.chunks[: question.passing]]
+    return as_hits(question.chunks[: question.passing])
 
 
 def _named(fused: Sequence[Fused], question: Finding) -> tuple[Fused, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localrag.retrieval.fusion import Fused, near_best, rrf
+from localrag.retrieval.graph_search import chunks_of
 from localrag.retrieval.query import Query, Scale, scale_of
 from localrag.retrieval.question_terms import QuestionTerms
 from localrag.retrieval.signals import FIRST, Scene, Signals, as_matrix
@@ -92,7 +93,7 @@ def rank_passages(
     rankings: dict[str, Sequence[Hit]] = {
         "fulltext": near_best(words, WORDS_SHARE),
         "vector": scale.near(near, CHUNK_SHARE, max(limit, _SEARCHED)),
-        "graph": [hit for hit in _chunks_of(entities, relations) if ids is None or hit.id in ids][:limit],
+        "graph": [hit for hit in chunks_of(entities, relations) if ids is None or hit.id in ids][:limit],
     }
     signals = _signals(store, query, entities, rankings, (words, near), ids)
     scores = as_matrix(signals.values()) @ as_matrix([WEIGHTS])[0]
@@ -119,12 +120,12 @@ def _signals(
     """What speaks for each candidate; adds the ranking of the walk to the others."""
     graph = store.zero.adjacency.graph()
     terms = QuestionTerms(store, query.question, len(graph.chunk_ids))
+    words, near = searched
     keys = [row.key for row in store.graph.entities(hit.id for hit in entities)]
     starts = starts_of(store, graph, query.question, terms, keys)
-    seeds = [item.id for item in rrf(rankings, unknown=_unknown(store, query, rankings))]
+    seeds = [item.id for item in rrf(rankings, unknown=_unknown(store, query, rankings, near))]
     walked = Walk(graph, seeds, starts.nodes, ids).scores()
     rankings["walk"] = best(walked, _WALKED)
-    words, near = searched
     found = dict.fromkeys(
         hit.id for hits in (*rankings.values(), words[:_SEARCHED], near[:_SEARCHED]) for hit in hits
     )
@@ -139,15 +140,20 @@ def _signals(
     return {chunk: scene.signals(chunk, share) for chunk, share in shares.items()}
 
 
-def _unknown(store: Store, query: Query, rankings: Mapping[str, Sequence[Hit]]) -> dict[str, set[int]]:
-    """What vectors and the read graph cannot know yet: it is not placed behind what they know."""
+def _unknown(
+    store: Store, query: Query, rankings: Mapping[str, Sequence[Hit]], near: Sequence[Hit]
+) -> dict[str, set[int]]:
+    """What vectors and the read graph cannot know yet: it is not placed behind what they know.
+
+    `near` are chunks that surely have a vector.
+    """
     found = {hit.id for hits in rankings.values() for hit in hits}
-    rows = store.chunks.many(found)
-    unread = {row.id for row in rows if row.state != "read"}
-    return {
-        "vector": query.without_vector(store, found) if rankings["vector"] else set(),
-        "graph": unread if rankings["graph"] else set(),
-    }
+    unknown: dict[str, set[int]] = {}
+    if rankings["vector"]:
+        unknown["vector"] = query.without_vector(store, found - {hit.id for hit in near})
+    if rankings["graph"]:
+        unknown["graph"] = {row.id for row in store.chunks.many(found) if row.state != "read"}
+    return unknown
 
 
 def _by_vector(store: Store, query: Query, chunks: Collection[int]) -> dict[int, float]:
@@ -161,16 +167,3 @@ def _by_vector(store: Store, query: Query, chunks: Collection[int]) -> dict[int,
     cosines = bare @ (query.vector - query.ordinary) / np.maximum(np.linalg.norm(bare, axis=1), _LEAST)
     shares = np.clip(cosines / max(cosines.max(initial=0.0), _LEAST), 0.0, 1.0)
     return dict(zip(ids.tolist(), shares.tolist(), strict=True))
-
-
-def _chunks_of(entities: Sequence[EntityHit], relations: Sequence[RelationHit]) -> list[Hit]:
-    """Chunks that speak of what was found, best first; what many chunks speak of says little about each."""
-    scores: dict[int, float] = {}
-    found = [(item.score, item.chunk_ids) for item in entities]
-    found += [(item.score, item.chunk_ids) for item in relations]
-    for score, chunk_ids in found:
-        for chunk in chunk_ids:
-            scores[chunk] = scores.get(chunk, 0.0) + score / len(chunk_ids)
-    return [
-        Hit(chunk, score) for chunk, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from localrag.errors import Cancelled, EngineError, ModelError
-from localrag.retrieval.fusion import Fused, rrf
+from localrag.retrieval.fusion import Fused, as_hits, rrf
 from localrag.store.database import Store
 from localrag.store.space_rows import Hit
 
@@ -48,7 +48,7 @@ def reranked(
         return list(chunks), [], f"The reranker cannot be used ({error.message.rstrip('.')})."
     hits = [Hit(item.id, score) for item, score in zip(read, scores, strict=True)]
     hits.sort(key=lambda hit: (-hit.score, hit.id))
-    before = [Hit(item.id, item.score) for item in first]
+    before = as_hits(first)
     joined = rrf({"before": before, "rerank": hits}, {"rerank": WEIGHT})
     sources = {item.id: item.sources for item in first}
     order = [Fused(item.id, item.score, (*sources[item.id], "rerank")) for item in joined]
