@@ -286,6 +286,7 @@ class Scheduler:
         """Book what was decoded, and let jobs with scores choose their next token."""
         decoded = time.monotonic()
         read = written = 0
+        ending = []
         self.spent.steps += 1
         for owner, count, index in owners:
             if isinstance(owner, Prefix):
@@ -308,10 +309,13 @@ class Scheduler:
                 self._context.remove(owner.sequence, owner.past)
                 owner.cut = 0
             if owner.finish:
-                self._end(owner)
+                ending.append(owner)
         ended = time.monotonic()
         self._after_reading = read > 0
+        # Before anybody hears of an end: who asks for the sums then finds this step among them.
         self.spent.book(read, written, decoded - began, ended - decoded)
+        for owner in ending:
+            self._end(owner)
         self._rates.add(began, ended, read, written)
 
     def _choose(self, job: Job, index: int) -> None:

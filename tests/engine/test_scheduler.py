@@ -11,9 +11,11 @@ import pytest
 from localrag.engine.batching import Shape
 from localrag.engine.client import WorkerModel
 from localrag.engine.job import JobRequest
+from localrag.engine.llama import Context, Model
+from localrag.engine.matching import Vocabulary
 from localrag.engine.options import EngineOptions
-from localrag.engine.programs import FreeText
-from localrag.engine.scheduler import Scheduler
+from localrag.engine.programs import FreeText, Grammar
+from localrag.engine.scheduler import PREFIXES, Scheduler
 from localrag.engine.template import RenderedPrompt
 from localrag.engine.types import INTERACTIVE, Generation
 from tests.engine.requests import ask, endless, last, results
@@ -157,3 +159,34 @@ def test_a_question_stops_background_work_even_right_after_another_one_was_stopp
     # Now a background step could be running.
     loop.submit(question(3))
     assert stopped()
+
+
+def test_who_hears_of_an_end_finds_its_last_step_in_the_sums(random_gguf: Path) -> None:
+    model = Model(random_gguf)
+    vocabulary = Vocabulary(model)
+    context = Context(model, n_ctx=512, sequences=PREFIXES + 3, threads=1, batch=128)
+    told: list[tuple[int, int]] = []
+    over = threading.Event()
+
+    def emit(message: dict[str, Any]) -> None:
+        if message["event"] == "done":
+            told.append((loop.spent.read, loop.spent.written))
+            if len(told) == 2:
+                over.set()
+
+    loop = Scheduler(model, context, vocabulary, sequences=2, shape=Shape(128, 48), emit=emit)
+    prompt = RenderedPrompt((), tuple(vocabulary.encode("say some digits")))
+    for number, length in enumerate((1, 9)):
+        loop.submit(
+            JobRequest(number, prompt, Grammar("start: /[0-9]{400,}/"), length, 1.0, 0, 0, stream=False)
+        )
+    thread = threading.Thread(target=loop.run, daemon=True)
+    thread.start()
+    try:
+        assert over.wait(20)
+    finally:
+        loop.stop()
+        thread.join(10)
+        context.close()
+    # One token is chosen from the prompt's scores; the second job reads back eight of its nine.
+    assert told == [(2 * len(prompt.own), 0), (2 * len(prompt.own), 8)]
