@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,14 +18,20 @@ from rich.text import Text
 from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.screen import Screen
 
 from localrag.plain import plain
 from localrag.settings import Settings
+from localrag.tui import messages
+from localrag.tui.doings import Doings
+from localrag.tui.places import PLACES, make_screen
+from localrag.tui.reports import tell_of_addition, tell_of_index_run
 from localrag.tui.screens.dialogs import Confirm
-from localrag.tui.screens.main import MainScreen
 from localrag.tui.screens.opening import OpeningScreen
+from localrag.tui.screens.place import PlaceScreen
 from localrag.tui.session import Session, SharedEngines
+from localrag.tui.widgets.places import PlaceBar
 from localrag.tui.words import Fault
 from localrag.tui.work import TRACEBACK_VARIABLE, in_background, plain_lane, unexpected
 
@@ -39,10 +47,16 @@ LAST_RESORT_SECONDS = 2 * CLOSE_SECONDS + 3.0
 _FAULT_SECONDS = 12.0
 _WIDTHS = [(0, "-narrow"), (76, "-medium"), (110, "-wide")]
 _HEIGHTS = [(0, "-tiny"), (16, "-low"), (22, "-tall")]
+_OPENING = "opening"
+_REFRESH_SECONDS = 1.0
+"""How often the state is read anew while something is being added or read."""
 
 
 class LocalragApp(App[None]):
-    """The application. Screens own what is shown; this owns the session, the engines and the way out."""
+    """The application. Places own what is shown; this owns the session, the engines and the way out.
+
+    Each place is a mode with a stack of screens of its own, made when it is first visited.
+    """
 
     TITLE = "localrag"
     CSS_PATH = Path(__file__).parent / "localrag.tcss"
@@ -81,10 +95,12 @@ class LocalragApp(App[None]):
         self.folder = folder or Path.cwd()
         self.files = plain_lane("files")
         self.session: Session | None = None
+        self.doings = Doings()
         self._kb = kb
         self._engines = SharedEngines(settings, engines)
         self._signals = signals
         self._leaving = False
+        self._index_again = False
 
     def on_mount(self) -> None:
         """Show the first screen."""
@@ -92,10 +108,11 @@ class LocalragApp(App[None]):
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(name, self._leave_for, name)
+        self.set_interval(_REFRESH_SECONDS, self._refresh_while_busy)
         if self._kb is not None:
             self._open(self._kb, create=False)
         else:
-            self.push_screen(OpeningScreen(self.files, self.folder))
+            self._show_opening(None)
 
     @on(OpeningScreen.Chosen)
     def _chosen(self, event: OpeningScreen.Chosen) -> None:
@@ -103,21 +120,115 @@ class LocalragApp(App[None]):
             self._open(event.path, create=event.create)
 
     def _open(self, path: Path, *, create: bool) -> None:
-        self.session = Session(path, self.settings, self._engines, create=create)
-        self._show(MainScreen(self.session))
+        self.doings = Doings()
+        session = self.session = Session(path, self.settings, self._engines, create=create)
+        for item in PLACES:
+            self.add_mode(item.name, partial(make_screen, item, session))
+        self.switch_mode("ask")
+        # From here on what the session says belongs to this session only.
+        session.open(lambda message: messages.send(self, messages.Said(session, message)))
 
-    def leave_session(self, fault: Fault) -> None:
-        """Go back to the opening screen, since the knowledge base cannot be used."""
+    def leave_session(self, fault: Fault | None = None) -> None:
+        """Go back to the opening screen, for instance since the knowledge base cannot be used."""
         session, self.session = self.session, None
-        if session is not None:
-            in_background(lambda: session.close(CLOSE_SECONDS, with_engines=False))
-        self._show(OpeningScreen(self.files, self.folder, fault))
+        if session is None:
+            return
+        in_background(lambda: session.close(CLOSE_SECONDS, with_engines=False))
+        self._show_opening(fault)
+        for item in PLACES:
+            self.remove_mode(item.name)
 
-    def _show(self, screen: Screen[None]) -> None:
-        if isinstance(self.screen, (MainScreen, OpeningScreen)):
-            self.switch_screen(screen)
+    def _show_opening(self, fault: Fault | None) -> None:
+        if _OPENING in self._modes:
+            self.remove_mode(_OPENING)
+        self.add_mode(_OPENING, lambda: OpeningScreen(self.files, self.folder, fault))
+        self.switch_mode(_OPENING)
+
+    # What the session tells
+
+    @on(messages.Said)
+    def _said(self, event: messages.Said) -> None:
+        """Take note, and give a copy to every place that has been visited: a message has one addressee."""
+        message = event.message
+        if event.session is not self.session:
+            return
+        if isinstance(message, messages.OpenFailed):
+            self.leave_session(message.fault)
+            return
+        self.doings.take(message)
+        for screen in self.visited():
+            screen.post_message(copy.copy(message))
+        self._answer_to(event.session, message)
+
+    def _answer_to(self, session: Session, message: Message) -> None:
+        """What is done wherever the person is."""
+        if isinstance(message, messages.WentWrong):
+            self.show_fault(message.fault)
+        elif isinstance(message, messages.IndexNote):
+            self.notify(message.text, severity="warning", markup=False)
+        elif isinstance(message, messages.AddEnded):
+            session.refresh()
+            tell_of_addition(self, message)
+            if (
+                message.then_index
+                and message.report is not None
+                and message.report.added + message.report.changed
+            ):
+                self._index_again = session.index_run.active
+                session.index_run.begin()
+        elif isinstance(message, messages.IndexEnded):
+            session.refresh()
+            tell_of_index_run(self, message)
+            again, self._index_again = self._index_again, False
+            if (
+                again
+                and message.fault is None
+                and message.report is not None
+                and not message.report.cancelled
+            ):
+                session.index_run.begin()
+
+    def visited(self) -> list[PlaceScreen]:
+        """The screens of the places that have been shown since the knowledge base was opened."""
+        stacks = (self._screen_stacks.get(item.name, []) for item in PLACES)
+        return [screen for stack in stacks for screen in stack if isinstance(screen, PlaceScreen)]
+
+    def _refresh_while_busy(self) -> None:
+        session = self.session
+        if session is not None and (session.index_run.active or session.additions.active):
+            session.refresh()
+
+    # Where the person goes
+
+    def action_go(self, name: str) -> None:
+        """Show a place."""
+        if self.session is not None:
+            self.switch_mode(name)
+
+    def action_places(self) -> None:
+        """Choose a place by its letter."""
+        from localrag.tui.screens.menu import PlacesMenu
+
+        self.push_screen(PlacesMenu(), self._go_if)
+
+    def _go_if(self, name: str | None) -> None:
+        if name:
+            self.action_go(name)
+
+    @on(PlaceBar.Chosen)
+    def _place_clicked(self, event: PlaceBar.Chosen) -> None:
+        if event.place:
+            self.action_go(event.place)
         else:
-            self.push_screen(screen)
+            self.action_places()
+
+    async def action_new_conversation(self) -> None:
+        """Begin a new conversation, from wherever the person is."""
+        from localrag.tui.screens.ask import AskScreen
+
+        self.action_go("ask")
+        if isinstance(self.screen, AskScreen):
+            await self.screen.action_new()
 
     def show_fault(self, fault: Fault) -> None:
         """Tell what went wrong, in a notification."""
@@ -134,8 +245,8 @@ class LocalragApp(App[None]):
         session = self.session
         if isinstance(self.screen, Confirm) or self._leaving or session is None:
             self._leave()
-        elif session.indexing or session.adding:
-            doing = "Indexing" if session.indexing else "Adding"
+        elif session.index_run.active or session.additions.active:
+            doing = "Indexing" if session.index_run.active else "Adding"
             question = f"{doing} is still running. Stop it and quit? What is done so far is kept."
             self.push_screen(Confirm(question, "Stop and quit", "Keep going"), self._leave_if)
         else:
@@ -195,19 +306,37 @@ class LocalragApp(App[None]):
         self._close_messages_no_wait()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The commands of the palette: every action by its name, and Textual's choice of a theme."""
+        """The commands of the palette: every key that works now by its name, and every place."""
         yield SystemCommand("Help", "Explain the screen and its keys", self.action_help)
         yield SystemCommand("Quit", "End localrag", self.action_quit)
         yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
-        if isinstance(screen, MainScreen):
-            if screen.session.indexing:
-                yield SystemCommand("Stop indexing", "What was read is kept", screen.action_stop_index)
-            else:
-                yield SystemCommand("Index", "Let the model read what was added", screen.action_index)
-            yield SystemCommand("Add", "Add a file or a folder", screen.action_add)
-            yield SystemCommand("Stop the answer", "What was written is kept", screen.action_back)
-            yield SystemCommand("New conversation", "Clear the screen", screen.action_new)
-            yield SystemCommand("Documents", "Show or hide the documents", screen.action_documents)
+        if self.session is not None:
+            yield SystemCommand("Open another knowledge base", "Close this one", self.action_leave_file)
+            for item in PLACES:
+                yield SystemCommand(f"Go to {item.title}", item.about, partial(self.action_go, item.name))
+        known = {"app.help", "app.quit", "app.palette", *(f"go.{item.name}" for item in PLACES)}
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if binding.id and active.enabled and binding.id not in known:
+                known.add(binding.id)
+                about = f"{binding.tooltip or binding.description}  ({binding.key})"
+                title = f"{screen.BINDING_GROUP_TITLE or 'localrag'}: {binding.description}"
+                yield SystemCommand(title, about, partial(self.run_action, binding.action, active.node))
+
+    def action_leave_file(self) -> None:
+        """Close this knowledge base and choose another; asks first while something is being stored."""
+        session = self.session
+        if session is None:
+            return
+        if session.index_run.active or session.additions.active:
+            question = "Something is still being read or added. Stop it? What is done so far is kept."
+            self.push_screen(Confirm(question, "Stop it", "Keep going"), self._leave_file_if)
+        else:
+            self.leave_session()
+
+    def _leave_file_if(self, sure: bool | None) -> None:
+        if sure:
+            self.leave_session()
 
 
 def run(kb: Path | None, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What the working threads tell the screens.
+"""What the working threads tell the application and its places.
 
 Each message is plain data. Those that only report how far something is may be replaced by a newer one of
 their kind, so a busy screen never works through stale progress.
@@ -7,6 +7,7 @@ their kind, so a busy screen never works through stale progress.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # these modules bring NumPy, which the first paint does not w
     from localrag.answering.types import Answer
     from localrag.indexing import IndexReport
     from localrag.kb import Status
+    from localrag.tui.session import Session
 
 
 def send(target: MessagePump, message: Message) -> None:
@@ -30,8 +32,29 @@ def send(target: MessagePump, message: Message) -> None:
         target.post_message(message)
 
 
+def call(target: MessagePump, callback: Callable[[], object]) -> None:
+    """Run something in the thread of a screen or widget, from any thread, unless it has gone."""
+    with contextlib.suppress(RuntimeError):
+        target.call_later(callback)
+
+
+class FromSession(Message, bubble=False):
+    """A message of the open knowledge base: the application takes note of it and gives it to every place."""
+
+
 @dataclass
-class Opened(Message):
+class Said(Message, bubble=False):
+    """Carries a message of a session to the application."""
+
+    session: Session
+    """Who says it; the application does not listen to one that it has left."""
+
+    message: Message
+    """What it says."""
+
+
+@dataclass
+class Opened(FromSession):
     """The knowledge base is open."""
 
     status: Status
@@ -42,7 +65,7 @@ class Opened(Message):
 
 
 @dataclass
-class OpenFailed(Message):
+class OpenFailed(FromSession):
     """The knowledge base cannot be opened or created."""
 
     fault: Fault
@@ -50,7 +73,7 @@ class OpenFailed(Message):
 
 
 @dataclass
-class Refreshed(Message):
+class Refreshed(FromSession):
     """The state of the knowledge base, read anew."""
 
     status: Status
@@ -62,7 +85,7 @@ class Refreshed(Message):
 
 
 @dataclass
-class WentWrong(Message):
+class WentWrong(FromSession):
     """Something failed that belongs to no question and no run."""
 
     fault: Fault
@@ -70,7 +93,20 @@ class WentWrong(Message):
 
 
 @dataclass
-class AskStage(Message):
+class Changed(FromSession):
+    """Something was changed by a person: a place that is shown reads anew what it shows."""
+
+
+@dataclass
+class ModelsChanged(FromSession):
+    """Models were installed, removed or chosen."""
+
+    missing: Fault | None
+    """What stands in the way of an answer now."""
+
+
+@dataclass
+class AskStage(FromSession):
     """How far a question is before its answer begins."""
 
     number: int
@@ -85,7 +121,7 @@ class AskStage(Message):
 
 
 @dataclass
-class AskNote(Message):
+class AskNote(FromSession):
     """Something that a person should know about the answer, such as a source that could not be searched."""
 
     number: int
@@ -96,7 +132,7 @@ class AskNote(Message):
 
 
 @dataclass
-class AnswerPiece(Message):
+class AnswerPiece(FromSession):
     """A piece of the streamed answer."""
 
     number: int
@@ -107,7 +143,7 @@ class AnswerPiece(Message):
 
 
 @dataclass
-class AnswerEnded(Message):
+class AnswerEnded(FromSession):
     """The last message of a question."""
 
     number: int
@@ -121,7 +157,7 @@ class AnswerEnded(Message):
 
 
 @dataclass
-class AddProgress(Message):
+class AddProgress(FromSession):
     """How far an addition is."""
 
     name: str
@@ -139,7 +175,7 @@ class AddProgress(Message):
 
 
 @dataclass
-class AddEnded(Message):
+class AddEnded(FromSession):
     """The last message of an addition."""
 
     report: AddReport | None
@@ -153,7 +189,7 @@ class AddEnded(Message):
 
 
 @dataclass
-class IndexProgress(Message):
+class IndexProgress(FromSession):
     """How far an index run is."""
 
     state: IndexState
@@ -165,7 +201,12 @@ class IndexProgress(Message):
 
 
 @dataclass
-class IndexNote(Message):
+class IndexStopping(FromSession):
+    """An index run was asked to end."""
+
+
+@dataclass
+class IndexNote(FromSession):
     """Something that a person should know about the run."""
 
     text: str
@@ -173,7 +214,7 @@ class IndexNote(Message):
 
 
 @dataclass
-class IndexEnded(Message):
+class IndexEnded(FromSession):
     """The last message of an index run."""
 
     report: IndexReport | None
@@ -181,17 +222,6 @@ class IndexEnded(Message):
 
     fault: Fault | None = None
     """Why it failed."""
-
-
-@dataclass
-class TextRead(Message):
-    """The text of a document, to be shown."""
-
-    title: str
-    """The document's path."""
-
-    text: str
-    """Its text, or the beginning of a long one."""
 
 
 @dataclass

@@ -1,7 +1,8 @@
-"""One open knowledge base behind the screens: every call that can block, made in threads of its own.
+"""One open knowledge base behind the places: every call that can block, made in threads of its own.
 
-Four lanes work side by side, each with its own `KnowledgeBase` on the same file: looking, asking, adding
-and indexing. They share one set of engines. All that they have to tell goes out as messages.
+Lanes work side by side, each with its own `KnowledgeBase` on the same file: watching the state, looking
+things up for a place, changing, asking, adding and indexing. They share one set of engines. What they have
+to tell goes out as messages, or to the place that asked.
 
 The modules that do the work bring NumPy and more, so they are imported inside the jobs: the first paint
 does not wait for them.
@@ -9,47 +10,38 @@ does not wait for them.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
+from textual.message_pump import MessagePump
 
-from localrag.errors import Cancelled
-from localrag.plain import plain, plain_lines
+from localrag.plain import plain
 from localrag.settings import Settings
+from localrag.tui.additions import Additions
+from localrag.tui.index_run import IndexRun
 from localrag.tui.messages import (
-    AddEnded,
-    AddProgress,
-    AnswerEnded,
-    AnswerPiece,
-    AskNote,
-    AskStage,
-    IndexEnded,
+    Changed,
     IndexNote,
-    IndexProgress,
+    ModelsChanged,
     Opened,
     OpenFailed,
     Refreshed,
-    TextRead,
     WentWrong,
+    call,
 )
-from localrag.tui.words import Fault, IndexState, count
-from localrag.tui.work import Lane, Pieces, in_background
+from localrag.tui.questions import Questions
+from localrag.tui.words import Fault
+from localrag.tui.work import Lane, in_background
 
 if TYPE_CHECKING:
-    from localrag.adding import AddEvent
-    from localrag.answering.types import Answer, AskEvent
     from localrag.engines import Engines
-    from localrag.indexing import IndexEvent, IndexReport, Progress
     from localrag.kb import KnowledgeBase
 
-MODE = "auto"
-LONGEST_SHOWN = 100_000
-"""Characters of a document that the reader shows."""
+T = TypeVar("T")
 
 
 class SharedEngines:
@@ -89,38 +81,22 @@ class Session:
         create: bool = False,
     ) -> None:
         self.path = path
-        self._settings = settings
+        self.settings = settings
         self._engines = engines
         self._post: Callable[[Message], None] = lambda message: None
-        self.question_number = 0
-        """Number of the last question."""
-        self._asking: threading.Event | None = None
-        self._indexing: threading.Event | None = None
-        # Each of the two is written by one thread only.
-        self._adds_begun = 0
-        self._adds_ended = 0
-        self._looking = False
+        self._refreshing = False
         self._leaving = threading.Event()
         self._closed = False
-        self._look = self._lane("look", create=create)
-        self._ask = self._lane("ask")
-        self._add = self._lane("add")
-        self._index = self._lane("index")
-
-    @property
-    def asking(self) -> bool:
-        """Whether a question is open."""
-        return self._asking is not None
-
-    @property
-    def indexing(self) -> bool:
-        """Whether an index run goes on."""
-        return self._indexing is not None
-
-    @property
-    def adding(self) -> bool:
-        """Whether files are being added."""
-        return self._adds_begun > self._adds_ended
+        self._asked_for: dict[str, int] = {}
+        self._watch = self._lane("watch", create=create)
+        self._look = self._lane("look")
+        self._change = self._lane("change")
+        self.questions = Questions(self._lane("ask"), self._tell)
+        """Asks, one question at a time."""
+        self.additions = Additions(self._lane("add"), self._tell, self._leaving)
+        """Adds files."""
+        self.index_run = IndexRun(self._lane("index"), self._tell)
+        """Lets the model read."""
 
     def open(self, post: Callable[[Message], None]) -> None:
         """Open the file, or create it; ends with `Opened` or `OpenFailed`.
@@ -132,105 +108,66 @@ class Session:
         def job(kb: KnowledgeBase) -> None:
             self._post(Opened(kb.status(), self._missing()))
 
-        self._look.submit(job, lambda fault: self._post(OpenFailed(fault)))
+        self._watch.submit(job, lambda fault: self._post(OpenFailed(fault)))
 
     def refresh(self) -> None:
         """Read the state anew, unless that is under way; ends with `Refreshed`."""
-        if self._looking:
+        if self._refreshing:
             return
-        self._looking = True
+        self._refreshing = True
 
         def job(kb: KnowledgeBase) -> None:
             status = kb.status()
-            self._looking = False
+            self._refreshing = False
             self._post(Refreshed(status))
 
         def on_fault(fault: Fault) -> None:
-            self._looking = False
+            self._refreshing = False
             self._post(WentWrong(fault))
 
-        self._look.submit(job, on_fault)
+        self._watch.submit(job, on_fault)
 
-    def read_text(self, document_id: int, title: str) -> None:
-        """Read a document's text; ends with `TextRead`."""
+    def look_for_models(self) -> None:
+        """Look anew whether a model can answer; ends with `ModelsChanged`."""
 
-        def job(kb: KnowledgeBase) -> None:
-            text = kb.document_text(document_id)
-            more = len(text) - LONGEST_SHOWN
-            shown = plain_lines(text[:LONGEST_SHOWN])
-            if more > 0:
-                shown += f"\n\n[{count(more, 'more character')} not shown]"
-            self._post(TextRead(title, shown))
+        def job(_: KnowledgeBase) -> None:
+            self._post(ModelsChanged(self._missing()))
 
-        self._look.submit(job, lambda fault: self._post(WentWrong(fault)))
+        self._watch.submit(job, lambda fault: self._post(WentWrong(fault)))
 
-    def ask(self, question: str) -> int:
-        """Ask; returns the number of the question. Ends with `AnswerEnded`."""
-        self.question_number += 1
-        number = self.question_number
-        cancel = self._asking = threading.Event()
-        self._ask.submit(
-            lambda kb: self._answer(kb, number, question, cancel),
-            lambda fault: self._end_answer(cancel, AnswerEnded(number, None, fault)),
-        )
-        return number
+    def look(
+        self,
+        target: MessagePump,
+        job: Callable[[KnowledgeBase], T],
+        done: Callable[[T], object],
+        failed: Callable[[Fault], object] | None = None,
+        *,
+        key: str = "",
+    ) -> None:
+        """Read something in a thread and give it to `done` in the thread of `target`, a screen or widget.
 
-    def stop_asking(self) -> None:
-        """Let the open question end; what was written of its answer was posted already."""
-        if self._asking is not None:
-            self._asking.set()
+        `job` may only read. A newer call with the same `key` replaces an older one whose result has not
+        come yet, so that typing never works through stale searches. Without `failed` a fault is shown as
+        a notification. Nothing is called once the target has gone.
+        """
+        self._submit(self._look, target, job, done, failed, key)
 
-    def add(self, path: Path, *, then_index: bool) -> None:
-        """Add a file or a folder; ends with `AddEnded`."""
-        self._adds_begun += 1
+    def change(
+        self,
+        target: MessagePump,
+        job: Callable[[KnowledgeBase], T],
+        done: Callable[[T], object],
+        failed: Callable[[Fault], object] | None = None,
+    ) -> None:
+        """Like `look` for a job that writes; afterwards every place is told, and the state read anew."""
 
-        def job(kb: KnowledgeBase) -> None:
-            def on_event(event: AddEvent) -> None:
-                self._post(AddProgress(plain(event.path), event.done, event.total))
+        def change(kb: KnowledgeBase) -> T:
+            result = job(kb)
+            self._post(Changed())
+            self.refresh()
+            return result
 
-            report = kb.add([path], on_event=on_event, cancel=self._leaving)
-            self._adds_ended += 1
-            self._post(AddEnded(report, then_index=then_index))
-
-        def on_fault(fault: Fault) -> None:
-            self._adds_ended += 1
-            self._post(AddEnded(None, fault))
-
-        self._add.submit(job, on_fault)
-
-    def index(self) -> None:
-        """Begin an index run, unless one goes on; ends with `IndexEnded`."""
-        if self._indexing is not None:
-            return
-        cancel = self._indexing = threading.Event()
-
-        def job(kb: KnowledgeBase) -> None:
-            report: IndexReport | None = None
-            teller = IndexTeller(self._post)
-            with contextlib.suppress(Cancelled):
-                coverage = kb.status().coverage
-                if coverage.read < coverage.total:
-                    self._measure(
-                        kb, lambda text: self._post(IndexProgress(IndexState(doing=plain(text)))), cancel
-                    )
-                with contextlib.closing(kb.index(cancel)) as events:
-                    for event in events:
-                        report = teller.tell(event) or report
-                for note in kb.engine_notes():
-                    self._post(IndexNote(plain(note)))
-            self._indexing = None
-            self._post(IndexEnded(report))
-
-        def on_fault(fault: Fault) -> None:
-            self._indexing = None
-            self._post(IndexEnded(None, fault))
-
-        self._index.submit(job, on_fault)
-
-    def stop_indexing(self) -> None:
-        """Let the index run end; every chunk that was read is kept."""
-        if self._indexing is not None:
-            self._indexing.set()
+        self._submit(self._change, target, change, done, failed, "")
 
     def close(self, seconds: float, *, with_engines: bool = True) -> bool:
         """Stop everything and close the file; blocks for at most about `seconds`. Whether all has ended.
@@ -238,32 +175,65 @@ class Session:
         The engine is stopped when the lanes have ended or half of the time is over: a call that did not
         come back until then fails, and its thread ends with it. A second call does not wait again.
         """
-        lanes = (self._ask, self._add, self._index, self._look)
+        working = (self.questions.lane, self.additions.lane, self.index_run.lane, self._change, self._look)
         if self._closed:
-            return all([lane.join(0.0) for lane in lanes])
+            return all([lane.join(0.0) for lane in (*working, self._watch)])
         deadline = time.monotonic() + seconds
         self._leaving.set()
-        self.stop_asking()
-        self.stop_indexing()
-        for lane in lanes[:-1]:
+        self.questions.stop()
+        self.index_run.stop()
+        for lane in working:
             lane.close()
-        for lane in lanes[:-1]:
+        for lane in working:
             lane.join(deadline - seconds / 2)
         if with_engines:
             in_background(self._engines.close).join(max(0.0, deadline - time.monotonic()))
-        # The lane that looks goes last, since the last connection tidies the file up.
-        self._look.close()
-        ended = all([lane.join(deadline) for lane in lanes])
+        # The lane that watches goes last, since the last connection tidies the file up.
+        self._watch.close()
+        ended = all([lane.join(deadline) for lane in (*working, self._watch)])
         self._closed = True
         return ended
+
+    def _submit(
+        self,
+        lane: Lane[KnowledgeBase],
+        target: MessagePump,
+        job: Callable[[KnowledgeBase], T],
+        done: Callable[[T], object],
+        failed: Callable[[Fault], object] | None,
+        key: str,
+    ) -> None:
+        number = self._asked_for[key] = self._asked_for.get(key, 0) + 1
+
+        def stale() -> bool:
+            return bool(key) and self._asked_for[key] != number
+
+        def tell(callback: Callable[[T], object], value: T) -> None:
+            call(target, lambda: None if stale() else callback(value))
+
+        def work(kb: KnowledgeBase) -> None:
+            if not stale():
+                tell(done, job(kb))
+
+        def on_fault(fault: Fault) -> None:
+            if failed is not None:
+                call(target, lambda: None if stale() else failed(fault))
+            else:
+                self._post(WentWrong(fault))
+
+        lane.submit(work, on_fault)
+
+    def _tell(self, message: Message) -> None:
+        """Post by whatever `open` was given; the runs are made before that."""
+        self._post(message)
 
     def _lane(self, name: str, *, create: bool = False) -> Lane[KnowledgeBase]:
         def acquire() -> KnowledgeBase:
             from localrag.kb import KnowledgeBase
 
             make = KnowledgeBase.create if create else KnowledgeBase.open
-            kb = make(self.path, settings=self._settings, engines=self._engines.get())
-            if name == "look":
+            kb = make(self.path, settings=self.settings, engines=self._engines.get())
+            if name == "watch":
                 # The others open the same file and would say the same.
                 for note in kb.notes:
                     self._post(IndexNote(plain(note)))
@@ -273,109 +243,9 @@ class Session:
 
     def _missing(self) -> Fault | None:
         """What stands in the way of an answer, found without starting a model."""
-        engines = self._engines.get()
-        if not engines.has_model():
+        if not self._engines.get().has_model():
             return Fault(
                 "No chat model is installed, so questions cannot be answered yet.",
-                "In another terminal: localrag models recommend",
+                "Press f7 to see which model suits this machine.",
             )
         return None
-
-    def _measure(self, kb: KnowledgeBase, tell: Callable[[str], None], cancel: threading.Event) -> None:
-        """Before the engine first starts: measure the machine if that was never done."""
-        if not kb.status().documents:
-            return
-        found = kb.measure_machine(tell, cancel)
-        if found:
-            self._post(IndexNote(plain(found)))
-
-    def _answer(self, kb: KnowledgeBase, number: int, question: str, cancel: threading.Event) -> None:
-        teller = AnswerTeller(self._post, number)
-        self._post(AskStage(number, "Searching"))
-        answer: Answer | None = None
-        try:
-            self._measure(kb, lambda text: self._post(AskStage(number, plain(text))), cancel)
-            with contextlib.closing(kb.stream(question, mode=MODE, cancel=cancel)) as events:
-                for event in events:
-                    if cancel.is_set():
-                        break
-                    answer = teller.tell(event)
-            for note in kb.engine_notes():
-                self._post(AskNote(number, plain(note)))
-        except Cancelled:
-            answer = None
-        finally:
-            teller.flush()
-        self._end_answer(cancel, AnswerEnded(number, answer))
-
-    def _end_answer(self, cancel: threading.Event, message: AnswerEnded) -> None:
-        if self._asking is cancel:
-            self._asking = None
-        self._post(message)
-
-
-class AnswerTeller:
-    """Turns the events of an answer into messages."""
-
-    def __init__(self, post: Callable[[Message], None], number: int) -> None:
-        self._post = post
-        self._number = number
-        self._pieces = Pieces(lambda text: post(AnswerPiece(number, text)))
-
-    def tell(self, event: AskEvent) -> Answer | None:
-        """Post what the event says; the answer if it is the last one."""
-        from localrag.answering.types import Answer, AnswerText, Found, Kept, Reading, Rewritten
-
-        if isinstance(event, AnswerText):
-            self._pieces.add(event.text)
-        elif isinstance(event, Rewritten):
-            self._post(AskNote(self._number, plain(f"Asked as: {event.question}")))
-        elif isinstance(event, Kept):
-            self._post(AskNote(self._number, "Kept answer: nothing has changed since it was written."))
-        elif isinstance(event, Found):
-            passages = count(len(event.retrieved.passages), "passage")
-            self._post(AskStage(self._number, f"Found {passages}, preparing the model"))
-            for note in event.retrieved.notes:
-                self._post(AskNote(self._number, plain(note)))
-        elif isinstance(event, Reading):
-            part = f" {100 * event.done // event.total} %" if event.total else ""
-            self._post(AskStage(self._number, f"Reading the passages{part}"))
-        elif isinstance(event, Answer):
-            return event
-        return None
-
-    def flush(self) -> None:
-        """Pass on the last piece."""
-        self._pieces.flush()
-
-
-class IndexTeller:
-    """Turns the events of an index run into messages."""
-
-    def __init__(self, post: Callable[[Message], None]) -> None:
-        self._post = post
-
-    def tell(self, event: IndexEvent) -> IndexReport | None:
-        """Post what the event says; the report if it is the last one."""
-        from localrag import indexing
-
-        if isinstance(event, indexing.Started):
-            self._post(IndexProgress(IndexState(doing="Starting the model")))
-        elif isinstance(event, indexing.Embedded):
-            doing = f"Making vectors: {event.done:,} of {event.total:,} {plain(event.what)}"
-            self._post(IndexProgress(IndexState(doing=doing)))
-        elif isinstance(event, indexing.Progress):
-            self._post(IndexProgress(index_state(event)))
-        elif isinstance(event, indexing.ChunkFailed):
-            self._post(IndexNote(f"{plain(event.document)}: {plain(event.reason)}"))
-        elif isinstance(event, indexing.Note):
-            self._post(IndexNote(plain(event.text)))
-        elif isinstance(event, indexing.Finished):
-            return event.report
-        return None
-
-
-def index_state(event: Progress) -> IndexState:
-    """The numbers of a `Progress` event; the rate is that of writing, or of reading before any is written."""
-    rate = event.decode_rate or event.prefill_rate
-    return IndexState(event.read, event.total, rate, event.seconds_left)

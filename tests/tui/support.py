@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.pilot import Pilot
 
@@ -17,12 +17,16 @@ from localrag.errors import EngineCrashed
 from localrag.kb import KnowledgeBase
 from localrag.settings import Settings
 from localrag.tui.app import LocalragApp
-from localrag.tui.screens.main import MainScreen
+from localrag.tui.screens.ask import AskScreen
 from localrag.tui.screens.opening import OpeningScreen
+from localrag.tui.screens.place import PlaceScreen
+from localrag.tui.session import Session
 from localrag.tui.widgets.conversation import Turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+P = TypeVar("P", bound=PlaceScreen)
 
 TEXTS = {
     "harbour.md": "# The harbour\n\nAda Lund repaired the harbour bridge in 1911. Eleven men helped.\n",
@@ -102,7 +106,7 @@ async def running(
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
             if kb is not None:
-                await until(pilot, lambda: isinstance(app.screen, (MainScreen, OpeningScreen)))
+                await until(pilot, lambda: isinstance(app.screen, (PlaceScreen, OpeningScreen)))
             yield app, pilot
     finally:
         app.shut_down()
@@ -128,23 +132,39 @@ def screen_text(app: Any) -> str:
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
-def main_screen(app: LocalragApp) -> MainScreen:
-    """The main screen, which must be there."""
-    screen = app.screen
-    assert isinstance(screen, MainScreen)
-    return screen
+def place_screen(app: LocalragApp, kind: type[P]) -> P:
+    """The screen of a place that has been visited, whatever stands above it."""
+    return next(screen for screen in app.visited() if isinstance(screen, kind))
+
+
+def ask_screen(app: LocalragApp) -> AskScreen:
+    """The screen where questions are asked."""
+    return place_screen(app, AskScreen)
+
+
+async def go(pilot: Pilot[None], app: LocalragApp, name: str, kind: type[P]) -> P:
+    """Go to a place and wait until it is shown."""
+    app.action_go(name)
+    await until(pilot, lambda: isinstance(app.screen, kind))
+    return place_screen(app, kind)
+
+
+def session_of(app: LocalragApp) -> Session:
+    """The open knowledge base."""
+    assert app.session is not None
+    return app.session
 
 
 def last_turn(app: LocalragApp) -> Turn:
     """The newest turn."""
-    return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen)).query(Turn).last()
+    return ask_screen(app).query(Turn).last()
 
 
 async def ask(pilot: Pilot[None], app: LocalragApp, question: str) -> Turn:
     """Put a question into the box, press enter, and wait for its turn."""
-    before = len(main_screen(app).query(Turn))
-    main_screen(app).question.focus()
-    main_screen(app).question.insert(question)
+    before = len(ask_screen(app).query(Turn))
+    ask_screen(app).question.focus()
+    ask_screen(app).question.insert(question)
     await pilot.press("enter")
-    await until(pilot, lambda: len(main_screen(app).query(Turn)) > before)
+    await until(pilot, lambda: len(ask_screen(app).query(Turn)) > before)
     return last_turn(app)

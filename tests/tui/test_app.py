@@ -17,10 +17,10 @@ from localrag.engine.types import Event, GenerationRequest
 from localrag.kb import KnowledgeBase
 from localrag.tui import app as app_module
 from localrag.tui.screens.help import HelpScreen
-from localrag.tui.screens.main import MainScreen
+from localrag.tui.screens.ask import AskScreen
 from localrag.tui.screens.opening import OpeningScreen
 from localrag.tui.widgets.conversation import CitationList
-from tests.tui.support import ask, library, main_screen, running, screen_text, sees, until
+from tests.tui.support import ask, library, ask_screen, running, screen_text, sees, until
 
 
 async def test_without_a_file_the_folder_is_listed_and_one_opens(tmp_path: Path) -> None:
@@ -29,9 +29,9 @@ async def test_without_a_file_the_folder_is_listed_and_one_opens(tmp_path: Path)
         await sees(pilot, "small.localrag")
         assert app.screen.query_one(OptionList).has_focus
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await sees(pilot, "harbour.md")
-        assert main_screen(app).question.has_focus
+        assert ask_screen(app).question.has_focus
 
 
 async def test_a_name_creates_a_knowledge_base(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ async def test_a_name_creates_a_knowledge_base(tmp_path: Path) -> None:
         await sees(pilot, "Type a name.")
         await pilot.press(*"notes", "enter")
         await sees(pilot, "This knowledge base is empty")
-        assert main_screen(app).session.path == tmp_path / "notes.localrag"
+        assert ask_screen(app).session.path == tmp_path / "notes.localrag"
     with KnowledgeBase.open(tmp_path / "notes.localrag") as kb:
         assert kb.status().documents == ()
 
@@ -69,7 +69,7 @@ async def test_every_size_shows_documents_question_and_status(tmp_path: Path, si
         await sees(pilot, "Engine idle")
         await sees(pilot, "Documents (3)")
         await sees(pilot, "Ask a question")
-        screen = main_screen(app)
+        screen = ask_screen(app)
         assert screen.has_class("-narrow") == (size[0] < 76)
         documents, asking = screen.documents.region, screen.query_one("#asking").region
         if size[0] < 76:
@@ -89,7 +89,7 @@ async def test_a_tiny_terminal_leaves_the_room_to_the_question(tmp_path: Path) -
         await until(pilot, lambda: turn.query(CitationList))
         await pilot.resize_terminal(40, 12)
         await sees(pilot, "Ask a question")
-        assert not main_screen(app).documents.display
+        assert not ask_screen(app).documents.display
         await pilot.press("f2")
         await sees(pilot, "Documents (3)")
         await pilot.resize_terminal(2, 2)
@@ -105,8 +105,8 @@ async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
         await sees(pilot, "Type a question and press enter")
         assert "ctrl+q, f10" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, MainScreen))
-        main_screen(app).documents.table.focus()
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        ask_screen(app).documents.table.focus()
         await pilot.press("question_mark")
         await sees(pilot, "Every document with its state")
 
@@ -120,7 +120,7 @@ async def test_the_palette_names_every_action(tmp_path: Path) -> None:
             await pilot.press(key)
             await until(pilot, lambda: isinstance(app.screen, CommandPalette))
             await pilot.press("escape")
-            await until(pilot, lambda: isinstance(app.screen, MainScreen))
+            await until(pilot, lambda: isinstance(app.screen, AskScreen))
 
 
 async def test_it_is_readable_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from localrag.tui import work
 from localrag.tui.screens.dialogs import Reader
-from localrag.tui.screens.main import MainScreen
+from localrag.tui.screens.ask import AskScreen
 from localrag.tui.widgets.conversation import CitationList, Turn, harmless_markdown, without_references
 from localrag.tui.widgets.question import Question
 from tests.tui.support import (
@@ -19,7 +19,7 @@ from tests.tui.support import (
     SlowModel,
     ask,
     library,
-    main_screen,
+    ask_screen,
     running,
     screen_text,
     sees,
@@ -52,7 +52,7 @@ async def test_answer_and_citations_appear_and_the_passage_opens(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, Reader))
         await sees(pilot, "Ada Lund repaired the harbour bridge")
         await pilot.press("escape", "escape", "q")
-        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
 
 
 async def test_a_click_opens_the_passage(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_escape_stops_a_slow_answer_and_keeps_what_was_written(tmp_path: P
         await until(pilot, lambda: turn.ended, seconds=0.5)
         kept = turn.text
         await sees(pilot, "Stopped. The answer is not complete.")
-        await until(pilot, lambda: not main_screen(app).session.asking)
+        await until(pilot, lambda: not ask_screen(app).session.questions.active)
         assert turn.text == kept
         assert kept.count("slow") < 300
         await sees(pilot, "Engine idle")
@@ -82,11 +82,11 @@ async def test_escape_stops_a_slow_answer_and_keeps_what_was_written(tmp_path: P
 async def test_only_one_question_at_a_time(tmp_path: Path) -> None:
     async with running(library(tmp_path), SlowModel()) as (app, pilot):
         await ask(pilot, app, "Who repaired the harbour bridge?")
-        main_screen(app).question.insert("And the mill?")
+        ask_screen(app).question.insert("And the mill?")
         await pilot.press("enter")
         await sees(pilot, "Wait for the answer")
-        assert len(main_screen(app).query(Turn)) == 1
-        assert main_screen(app).question.text == "And the mill?"
+        assert len(ask_screen(app).query(Turn)) == 1
+        assert ask_screen(app).question.text == "And the mill?"
 
 
 async def test_an_engine_that_dies_is_a_message_and_the_application_lives(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_an_engine_that_dies_is_a_message_and_the_application_lives(tmp_pa
             "The engine stopped [b]while it read[/b].\nAsk again."
         ]
         await sees(pilot, "[b]while it read[/b]")
-        await until(pilot, lambda: not main_screen(app).session.asking)
+        await until(pilot, lambda: not ask_screen(app).session.questions.active)
         again = await ask(pilot, app, "And now?")
         await until(pilot, lambda: again.ended)
         assert app.is_running
@@ -123,23 +123,23 @@ async def test_a_question_to_an_empty_knowledge_base_says_what_to_do(tmp_path: P
 async def test_up_brings_the_last_question_back_and_new_clears(tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
         turn = await ask(pilot, app, "Who?")
-        await until(pilot, lambda: not main_screen(app).session.asking and turn.ended)
+        await until(pilot, lambda: not ask_screen(app).session.questions.active and turn.ended)
         await pilot.press("up")
-        assert main_screen(app).question.text == "Who?"
+        assert ask_screen(app).question.text == "Who?"
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: not main_screen(app).query(Turn))
+        await until(pilot, lambda: not ask_screen(app).query(Turn))
 
 
 async def test_a_long_paste_and_new_lines_stay_one_question(tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
-        box = main_screen(app).question
+        box = ask_screen(app).question
         box.post_message(events.Paste("wo\x1b[31mrd\x07\r\n" * 20_000))
         await until(pilot, lambda: box.text)
         assert box.text == "word\n" * 20_000
         await pilot.press("ctrl+j", "x")
         assert box.text.endswith("word\n\nx")
         assert box.size.height <= 6
-        assert not main_screen(app).query(Turn)
+        assert not ask_screen(app).query(Turn)
 
 
 @pytest.mark.parametrize(

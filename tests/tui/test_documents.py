@@ -22,7 +22,7 @@ from tests.tui.support import (
     BrokenModel,
     ask,
     library,
-    main_screen,
+    ask_screen,
     many,
     running,
     screen_text,
@@ -49,7 +49,7 @@ async def test_a_hostile_name_is_shown_as_it_is_and_steers_nothing(tmp_path: Pat
         await sees(pilot, "[red]x[\u2215red]")
         shown = screen_text(app)
         assert "\x1b" not in shown
-        main_screen(app).documents.table.focus()
+        ask_screen(app).documents.table.focus()
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Reader))
         await sees(pilot, "Some text about a lamp.")
@@ -65,8 +65,8 @@ async def test_an_index_run_fills_the_table_and_can_be_asked_meanwhile(tmp_path:
         assert "Stop indexing" in screen_text(app)
         turn = await ask(pilot, app, "Which ship left port 3?")
         await until(pilot, lambda: turn.ended)
-        assert main_screen(app).session.indexing
-        await until(pilot, lambda: not main_screen(app).session.indexing)
+        assert ask_screen(app).session.index_run.active
+        await until(pilot, lambda: not ask_screen(app).session.index_run.active)
         await sees(pilot, "12 chunks read.")
         await until(pilot, lambda: "waiting" not in screen_text(app))
         assert "100 % read" in screen_text(app)
@@ -80,7 +80,7 @@ async def test_stopping_keeps_what_was_read(tmp_path: Path) -> None:
         await pilot.press("f5")
         await until(pilot, lambda: read_so_far(app) >= 2)
         await pilot.press("f5")
-        await until(pilot, lambda: not main_screen(app).session.indexing, seconds=2)
+        await until(pilot, lambda: not ask_screen(app).session.index_run.active, seconds=2)
         await sees(pilot, "Indexing was stopped")
     assert 2 <= read_chunks(path) < 20
 
@@ -89,7 +89,7 @@ async def test_an_index_run_without_engine_is_a_message(tmp_path: Path) -> None:
     async with running(library(tmp_path), BrokenModel()) as (app, pilot):
         await pilot.press("f5")
         await sees(pilot, "The engine stopped")
-        await until(pilot, lambda: not main_screen(app).session.indexing)
+        await until(pilot, lambda: not ask_screen(app).session.index_run.active)
         await sees(pilot, "f5 Index")
         assert app.is_running
 
@@ -108,7 +108,7 @@ async def test_a_wrong_path_is_told_in_the_dialog_and_a_right_one_added(tmp_path
         app.screen.query_one(Input).value = "more"
         await pilot.press("enter")
         await sees(pilot, "ship.md")
-        await until(pilot, lambda: not main_screen(app).session.indexing)
+        await until(pilot, lambda: not ask_screen(app).session.index_run.active)
         await sees(pilot, "1/1")
     assert read_chunks(path) == 1
 
@@ -124,7 +124,7 @@ async def test_what_is_added_while_an_index_run_goes_on_is_read_after_it(tmp_pat
         app.screen.query_one(Input).value = "late.md"
         await pilot.press("enter")
         await sees(pilot, "Documents (7)")
-        assert main_screen(app).session.indexing
+        assert ask_screen(app).session.index_run.active
         await sees(pilot, "100 % read")
     assert read_chunks(path) == 7
 
@@ -150,9 +150,7 @@ async def test_a_read_only_file_can_be_asked_and_says_so(tmp_path: Path) -> None
         status = kb.status()
     async with running(path, size=(140, 40)) as (app, pilot):
         await sees(pilot, "harbour.md")
-        main_screen(app).post_message(
-            Opened(replace(status, read_only=True), Fault("No model.", "Pull one."))
-        )
+        ask_screen(app).post_message(Opened(replace(status, read_only=True), Fault("No model.", "Pull one.")))
         await sees(pilot, "small.localrag (read only)")
         await sees(pilot, "Pull one.")
 
@@ -162,8 +160,8 @@ async def test_leaving_the_dialog_adds_nothing(tmp_path: Path) -> None:
         await pilot.press("f3")
         await until(pilot, lambda: isinstance(app.screen, AddDialog))
         await pilot.press("escape")
-        await until(pilot, lambda: app.screen is main_screen(app))
-        assert not main_screen(app).session.adding
+        await until(pilot, lambda: app.screen is ask_screen(app))
+        assert not ask_screen(app).session.additions.active
 
 
 async def test_quitting_while_indexing_asks_and_stops_cleanly(tmp_path: Path) -> None:
@@ -174,8 +172,8 @@ async def test_quitting_while_indexing_asks_and_stops_cleanly(tmp_path: Path) ->
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("n")
-        await until(pilot, lambda: app.screen is main_screen(app))
-        assert main_screen(app).session.indexing
+        await until(pilot, lambda: app.screen is ask_screen(app))
+        assert ask_screen(app).session.index_run.active
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         started = time.monotonic()
@@ -191,9 +189,9 @@ async def test_quitting_while_indexing_asks_and_stops_cleanly(tmp_path: Path) ->
 async def test_the_list_has_the_keys_of_lists(tmp_path: Path) -> None:
     async with running(library(tmp_path, many(5)), size=(60, 20)) as (app, pilot):
         await sees(pilot, "letter00.md")
-        table = main_screen(app).documents.table
+        table = ask_screen(app).documents.table
         await pilot.press("f2")
-        assert not main_screen(app).documents.display
+        assert not ask_screen(app).documents.display
         await pilot.press("ctrl+b")
         assert isinstance(app.focused, DocumentTable)
         await pilot.press("j", "j", "k")
@@ -203,7 +201,7 @@ async def test_the_list_has_the_keys_of_lists(tmp_path: Path) -> None:
         await pilot.press("g")
         assert table.cursor_row == 0
         await pilot.press("slash")
-        assert main_screen(app).question.has_focus
+        assert ask_screen(app).question.has_focus
 
 
 async def test_a_file_of_an_older_version_is_brought_up_to_date_and_said_so(tmp_path: Path) -> None:

@@ -75,10 +75,10 @@ async def test_indexing_and_a_question_measure_once_together(tmp_path: Path, fir
     async with running(library(tmp_path)) as (app, pilot):
         session = app.session
         assert session is not None
-        session.index()
+        session.index_run.begin()
         await sees(pilot, "Measuring this machine")
         turn = await ask(pilot, app, "Who repaired the harbour bridge?")
         first.release.set()
-        await until(pilot, lambda: turn.ended and not session.indexing)
+        await until(pilot, lambda: turn.ended and not session.index_run.active)
         await sees(pilot, "100 % read")
     assert first.measurings == 1
