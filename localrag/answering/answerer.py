@@ -11,26 +11,28 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from functools import partial
 
+from localrag.answering.comparing import Compared, Comparing
+from localrag.answering.comparisons import Comparison, comparison
 from localrag.answering.conversation import Conversation
 from localrag.answering.explaining import Explanation, explained
-from localrag.answering.fitting import FittingEmbedder
 from localrag.answering.keeping import Keeper, KeptAnswer
 from localrag.answering.options import AskOptions, Turn
 from localrag.answering.originals import refreshed, told
 from localrag.answering.question import clean_question
 from localrag.answering.rewriting import Rewriting, rewrite
+from localrag.answering.searching import Search
+from localrag.answering.stepping import Stepping
 from localrag.answering.tabled import answer_of, table_for
 from localrag.answering.tables import TableAnswer
 from localrag.answering.types import Answer, AnswerText, AskEvent, Found, Kept, Prompted, Rewritten
 from localrag.answering.writing import Writing
 from localrag.bases import Bases, open_bases
+from localrag.documents import language
 from localrag.engines import Engines
-from localrag.errors import Cancelled, LocalragError, NothingIndexed
-from localrag.prompts.personal import own_prompts
-from localrag.retrieval.search import Tools, check_mode
-from localrag.retrieval.several import Base, SeveralRetriever
-from localrag.retrieval.types import BYPASS, RetrievalOptions, Retrieved
+from localrag.errors import Cancelled, LocalragError
+from localrag.retrieval.types import BYPASS, Retrieved
 from localrag.settings import Settings
 from localrag.stopping import wait_for
 from localrag.store.database import Store
@@ -54,7 +56,7 @@ class Answerer:
         """
         wanted = AskOptions(mode=options) if isinstance(options, str) else options
         text = clean_question(question)
-        search = _Search(self._store, self._engines, self._settings, wanted, cancel)
+        search = Search(self._store, self._engines, self._settings, wanted, cancel)
         with open_bases(self._store, wanted.bases) as bases:
             return search.found(text, bases)
 
@@ -91,77 +93,6 @@ class Answerer:
         return asking.prompted(question, written_out=written_out)
 
 
-class _Search:
-    """Searches for one question."""
-
-    def __init__(
-        self,
-        store: Store,
-        engines: Engines,
-        settings: Settings,
-        options: AskOptions,
-        cancel: threading.Event | None,
-    ) -> None:
-        check_mode(options.mode)
-        self._store = store
-        self._engines = engines
-        self._settings = settings
-        self._options = options
-        self._cancel = cancel
-
-    def check(self) -> None:
-        """Raise `NothingIndexed` if there is no text, unless none is wanted."""
-        if self._options.mode != BYPASS and not self._store.chunks.count().total:
-            raise _nothing_indexed(len(self._store.documents.list()))
-
-    def found(self, text: str, bases: Bases) -> Retrieved:
-        """What is found for a clean question. Raises as `check`, and `Cancelled`."""
-        self.check()
-        embedders = {name: self._embedder(bases.store(name)) for name in bases.names}
-        retriever = SeveralRetriever(
-            [Base(name, bases.store(name), embedder) for name, embedder in embedders.items()],
-            self._settings.retrieval,
-            self._tools(),
-        )
-        retrieved = retriever.retrieve(text, self._wanted())
-        return replace(retrieved, notes=(*retrieved.notes, *embedders[""].notes()))
-
-    def waits(self) -> bool:
-        """Whether `found` has to wait for the embedding model to be loaded."""
-        space = self._store.vectors.active_space()
-        return space is not None and self._options.mode != BYPASS and self._engines.embedder_waits()
-
-    def at_once(self, text: str, bases: Bases) -> Retrieved:
-        """What words and names alone find, without any model. Raises as `check`."""
-        self.check()
-        every = [Base(name, bases.store(name), None) for name in bases.names]
-        wanted = replace(self._wanted(), keywords="words", rerank=False)
-        retrieved = SeveralRetriever(every, self._settings.retrieval).retrieve(text, wanted)
-        return replace(retrieved, notes=())
-
-    def _wanted(self) -> RetrievalOptions:
-        options = self._options
-        return RetrievalOptions(
-            mode=options.mode,
-            filter=options.filter,
-            keywords=options.keywords,
-            rerank=options.rerank,
-            passages=options.limit,
-        )
-
-    def _embedder(self, store: Store) -> FittingEmbedder:
-        return FittingEmbedder(self._engines, store.vectors.active_space(), self._cancel)
-
-    def _tools(self) -> Tools:
-        engines = self._engines
-        return Tools(
-            model=(lambda: engines.model) if engines.has_model() else None,
-            reranker=(lambda: engines.reranker) if engines.has_reranker else None,
-            own_prompts=own_prompts(self._settings),
-            cancel=self._cancel,
-        )
-
-
 class _Asking:
     """One question on its way to its answer."""
 
@@ -178,7 +109,7 @@ class _Asking:
         self._settings = settings
         self._options = options
         self._cancel = cancel
-        self._search = _Search(store, engines, settings, options, cancel)
+        self._search = Search(store, engines, settings, options, cancel)
         self._keeper = Keeper(store, engines, settings)
         self._began = time.monotonic()
         self._seconds: dict[str, float] = {}
@@ -191,6 +122,8 @@ class _Asking:
         text = clean_question(question)
         self._search.check()
         talk = Conversation(self._store, self._options)
+        if (stored := talk.ask(text)) is not None:
+            yield stored
         history = talk.history()
         if not history and (table := table_for(self._store, text, self._options)) is not None:
             yield from self._tabled(text, talk, None, table)
@@ -222,11 +155,28 @@ class _Asking:
             first = self._search.at_once(searched, bases)
             if not first.empty:
                 yield Found(first, final=False)
-        retrieved = self._search.found(searched, bases)
+        stepping = self._stepping()
+        search = partial(self._search.found, bases=bases)
+        if stepping is not None:
+            asked = comparison(searched, language.detect(searched))
+            if asked is not None:
+                comparing = self._comparing(stepping, asked)
+                with self._kept_in(talk, text, rewriting):
+                    yield from comparing.run(search)
+                if comparing.result is not None:
+                    yield from self._compared(text, talk, rewriting, stepping, comparing.result)
+                    return
+                stepping = self._stepping() or stepping
+            with self._kept_in(talk, text, rewriting):
+                yield from stepping.run(searched, search)
+            self._seconds["steps"] = time.monotonic() - self._began
+        retrieved = self._search.found(stepping.question if stepping else searched, bases)
         self._seconds["retrieval"] = time.monotonic() - self._began
         yield Found(retrieved)
         writing = self._writing(retrieved, history)
         writing.store_of = bases.store
+        if stepping is not None:
+            writing.further, writing.further_chunks = stepping.citations, stepping.chunks
         with self._kept_in(talk, text, rewriting):
             for event in writing.events():
                 if isinstance(event, AnswerText):
@@ -235,7 +185,52 @@ class _Asking:
                 yield event
         self._seconds["total"] = time.monotonic() - self._began
         answer = self._answer(text, rewriting, retrieved, writing)
+        answer = replace(answer, steps=tuple(stepping.steps) if stepping else ())
         call, chunks = writing.generation_id, sorted(writing.chunks())
+        yield from self._ended(text, talk, rewriting, answer, call, chunks)
+
+    def _comparing(self, stepping: Stepping, asked: Comparison) -> Comparing:
+        answering = self._settings.answering
+        form = (self._options.response_type or answering.response_type).strip().lower()
+        return Comparing(stepping, asked, form=form, maximum=answering.max_citations)
+
+    def _compared(
+        self,
+        text: str,
+        talk: Conversation,
+        rewriting: Rewriting | None,
+        stepping: Stepping,
+        compared: Compared,
+    ) -> Iterator[AskEvent]:
+        """An answer that compares what was found of two things."""
+        retrieved, writing = stepping.retrieved, stepping.writing
+        # Both sides were asked.
+        assert retrieved is not None
+        assert writing is not None
+        yield Found(retrieved)
+        total = time.monotonic() - self._began
+        self._seconds |= {"first_text": total, "total": total}
+        self._parts.append(compared.text)
+        yield AnswerText(compared.text)
+        answer = replace(
+            self._answer(text, rewriting, retrieved, writing),
+            citations=compared.citations,
+            steps=compared.steps,
+            checks=(),
+        )
+        call, chunks = writing.generation_id, sorted(stepping.chunks)
+        yield from self._ended(text, talk, rewriting, answer, call, chunks)
+
+    def _ended(
+        self,
+        text: str,
+        talk: Conversation,
+        rewriting: Rewriting | None,
+        answer: Answer,
+        call: int | None,
+        chunks: list[int],
+    ) -> Iterator[Answer]:
+        """Keep a whole answer and give it."""
         self._keeper.put(self._key, answer, revision=self._revision, generation_id=call, chunks=chunks)
         talk.keep(text, rewriting, answer.answer, "whole", answer=answer, generation_id=call, chunks=chunks)
         notes = (*answer.notes, *told(answer.citations), *talk.notes)
@@ -264,6 +259,14 @@ class _Asking:
         writing = self._writing(retrieved, history)
         prepared = writing.prepare()
         return Prompted(text, retrieved, prepared, self._explanation(retrieved, writing))
+
+    def _stepping(self) -> Stepping | None:
+        """The steps of the question, none of which is taken yet; None if it is to be asked at once."""
+        wanted = self._options.steps
+        allowed = self._settings.answering.steps if wanted is None else wanted
+        if not allowed or self._options.mode == BYPASS or not self._engines.has_model():
+            return None
+        return Stepping(self._store, self._engines, self._settings, self._options, self._cancel)
 
     def _writing(self, retrieved: Retrieved, history: tuple[Turn, ...]) -> Writing:
         return Writing(
@@ -353,12 +356,3 @@ class _Asking:
 def _quietly(load: Callable[[], object]) -> None:
     with contextlib.suppress(LocalragError):
         load()
-
-
-def _nothing_indexed(documents: int) -> NothingIndexed:
-    if documents:
-        return NothingIndexed(
-            "There is no text in the knowledge base: its documents are empty or could not be read.",
-            "See localrag status for the reasons.",
-        )
-    return NothingIndexed("There is nothing in the knowledge base yet.", "Put texts in: localrag add FOLDER")

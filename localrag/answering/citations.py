@@ -59,6 +59,26 @@ def citations(
     return tuple(finder.citation(place, source) for place, source in citing.references.cited)
 
 
+def joined(first: Sequence[Citation], further: Sequence[Citation], most: int) -> tuple[Citation, ...]:
+    """Citations of an answer and those of its steps behind them, under the numbers of one list.
+
+    The list has at most `most` labels; what finds no room in it is left out.
+    """
+    numbers = {citation.label: citation.number for citation in first}
+    found = list(first)
+    places = {(citation.base, citation.document, citation.start, citation.end) for citation in first}
+    for citation in further:
+        if citation.label not in numbers:
+            if len(numbers) >= most:
+                continue
+            numbers[citation.label] = max(numbers.values(), default=0) + 1
+        place = (citation.base, citation.document, citation.start, citation.end)
+        if place not in places:
+            places.add(place)
+            found.append(replace(citation, number=numbers[citation.label]))
+    return tuple(sorted(found, key=lambda citation: citation.number))
+
+
 class _Finder:
     """Finds the places of an answer's sources."""
 

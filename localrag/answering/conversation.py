@@ -9,7 +9,7 @@ from typing import Any
 from localrag.answering.explaining import without_names
 from localrag.answering.options import AskOptions, Turn, to_json
 from localrag.answering.rewriting import Rewriting
-from localrag.answering.types import Answer
+from localrag.answering.types import Answer, Stored
 from localrag.engines import generation_row, instructions
 from localrag.errors import KnowledgeBaseError, SourceGone, UsageError
 from localrag.store.database import Store
@@ -76,6 +76,7 @@ class Conversation:
         self._options = options
         self._stored = options.session is not None
         self._id = find_session(store, options.session)
+        self._asked: int | None = None
         self.notes: list[str] = []
         """Why something could not be stored, in sentences."""
 
@@ -86,9 +87,30 @@ class Conversation:
 
     def history(self) -> tuple[Turn, ...]:
         """What was said before, the oldest first."""
-        if self._id is None:
+        if self._id is None or self._options.session == NEW:
             return self._options.history
-        return turns_of(self._store.talk.messages(self._id))
+        before = self._store.talk.messages(self._id)
+        return turns_of([row for row in before if row.id != self._asked])
+
+    def ask(self, question: str) -> Stored | None:
+        """Store the question before it is answered; None if it belongs to no conversation.
+
+        What cannot be stored because the file is locked, busy or full is told in `notes`.
+        """
+        if not self._stored:
+            return None
+        try:
+            with self._store.transaction():
+                session = self._store.talk.create(question) if self._id is None else self._id
+                if self._options.replaces is not None:
+                    self._store.talk.take_back(session, self._options.replaces)
+                asked = self._store.talk.add(session, "user", question, details=self._details_of(None))
+        except KnowledgeBaseError as error:
+            self._stored = False
+            self.notes.append(f"Question and answer are not stored in the conversation: {error.message}")
+            return None
+        self._id, self._asked = session, asked
+        return Stored(session, asked)
 
     def keep(
         self,
@@ -101,15 +123,17 @@ class Conversation:
         generation_id: int | None = None,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Store question and answer; `text` is all that was written of it, `chunks` what it rests on.
+        """Store the answer, and the question unless `ask` has; `text` is all that was written of the answer,
+        `chunks` what it rests on.
 
-        What cannot be stored because the file is locked, busy or full is told in `notes`.
+        What cannot be stored because the file is locked, busy or full, or since the conversation was deleted
+        meanwhile, is told in `notes`.
         """
         if not self._stored:
             return
         try:
             self._keep(question, rewriting, text, state, answer, generation_id, chunks)
-        except KnowledgeBaseError as error:
+        except (KnowledgeBaseError, UsageError) as error:
             self.notes.append(f"The answer is not stored in the conversation: {error.message}")
 
     def _keep(
@@ -124,26 +148,33 @@ class Conversation:
     ) -> None:
         talk = self._store.talk
         with self._store.transaction():
-            if self._id is None:
-                self._id = talk.create(question)
-            asked: dict[str, Any] = {REWRITTEN: rewriting.question} if rewriting else {}
-            if chosen := to_json(self._options):
-                asked[OPTIONS] = chosen
-            call = self._journalled(rewriting, self._id)
-            talk.add(self._id, "user", question, details=asked, generation_id=call)
-            if not text and answer is None:
-                return
-            message = talk.add(
-                self._id,
-                "assistant",
-                text,
-                state=state,
-                details=_details(answer),
-                citations=_citations(answer),
-                generation_id=generation_id,
-            )
-            if answer is not None and answer.explanation is not None:
-                self._store.traces.put(message, without_names(answer.explanation).to_json(), chunks)
+            session = talk.create(question) if self._id is None else self._id
+            if self._asked is None or rewriting is not None:
+                call, details = self._journalled(rewriting, session), self._details_of(rewriting)
+                if self._asked is None:
+                    talk.add(session, "user", question, details=details, generation_id=call)
+                else:
+                    talk.describe(self._asked, details, call)
+            if text or answer is not None:
+                message = talk.add(
+                    session,
+                    "assistant",
+                    text,
+                    state=state,
+                    details=_details(answer),
+                    citations=_citations(answer),
+                    generation_id=generation_id,
+                )
+                if answer is not None and answer.explanation is not None:
+                    self._store.traces.put(message, without_names(answer.explanation).to_json(), chunks)
+        self._id = session
+
+    def _details_of(self, rewriting: Rewriting | None) -> Mapping[str, Any]:
+        """How a question was asked and is searched."""
+        asked: dict[str, Any] = {REWRITTEN: rewriting.question} if rewriting else {}
+        if chosen := to_json(self._options):
+            asked[OPTIONS] = chosen
+        return asked
 
     def _journalled(self, rewriting: Rewriting | None, session: int) -> int | None:
         """The id of the call that wrote a question out. It rests on what the conversation rests on."""

@@ -18,7 +18,7 @@ from typing import Any
 from localrag.answering.checking import SentenceCheck
 from localrag.answering.explaining import Explanation
 from localrag.answering.options import AskOptions, Turn
-from localrag.answering.types import Answer, Citation
+from localrag.answering.types import Answer, Citation, Step
 from localrag.engines import Engines
 from localrag.errors import KnowledgeBaseError, LocalragError
 from localrag.prompts.personal import LANGUAGES, PromptFolder, read
@@ -26,7 +26,7 @@ from localrag.retrieval.types import Coverage
 from localrag.settings import Settings, prompts_dir
 from localrag.store.database import Store
 
-VERSION = 1
+VERSION = 2
 """Raised when answers are written otherwise than before, so that older ones are not given any more."""
 
 _PROMPTS = "lightrag"
@@ -144,6 +144,7 @@ def _to_json(answer: Answer) -> dict[str, Any]:
         "citations": [asdict(citation) for citation in answer.citations],
         "language": answer.language,
         "rewritten": answer.rewritten,
+        "steps": [asdict(step) for step in answer.steps],
         "notes": list(answer.notes),
         "checks": [check.to_json() for check in answer.checks],
         "explanation": answer.explanation.to_json() if answer.explanation else None,
@@ -162,10 +163,17 @@ def _from_json(data: Mapping[str, Any], question: str, created_at: str) -> Answe
         citations=tuple(Citation(**citation) for citation in data["citations"]),
         language=data["language"],
         rewritten=data["rewritten"],
+        steps=tuple(_step(step) for step in data["steps"]),
         kept=created_at,
         notes=tuple(data["notes"]),
         checks=tuple(_check(check) for check in data["checks"]),
         explanation=Explanation.from_json(explanation) if explanation else None,
+    )
+
+
+def _step(data: Mapping[str, Any]) -> Step:
+    return Step(
+        data["question"], data["answer"], tuple(Citation(**citation) for citation in data["citations"])
     )
 
 

@@ -50,6 +50,9 @@ class AskOptions:
     rerank: bool | None = None
     """Whether the reranker puts the best passages in order, if there is one."""
 
+    steps: bool | None = None
+    """Whether what the question only describes is looked up first."""
+
     limit: int | None = None
     """Most passages that are found."""
 
@@ -62,6 +65,10 @@ class AskOptions:
     history: tuple[Turn, ...] = ()
     """What was said before, where there is no session."""
 
+    replaces: int | None = None
+    """The question of the session, by the id of its message, whose place this one takes, with whatever was
+    written of its answer; for one that was not answered."""
+
     fresh: bool = False
     """Whether to write anew although an answer is kept."""
 
@@ -69,7 +76,7 @@ class AskOptions:
     """For answers drawn by chance; None writes the likeliest text."""
 
 
-_ELSEWHERE = ("session", "history", "fresh")
+_ELSEWHERE = ("session", "history", "replaces", "fresh")
 """Options that say nothing of how the answer is found and written, or are kept in another place."""
 
 

@@ -73,6 +73,28 @@ class Citation:
 
 
 @dataclass(frozen=True)
+class Step:
+    """Something that a question only describes, looked up before the question itself."""
+
+    question: str
+    """What was asked to have it named."""
+
+    answer: str = ""
+    """The name; empty while it is being looked up."""
+
+    citations: tuple[Citation, ...] = ()
+    """What the answer rests on."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The step for programs."""
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "documents": list(dict.fromkeys(citation.document for citation in self.citations)),
+        }
+
+
+@dataclass(frozen=True)
 class Answer:
     """The answer to a question; the last event of a stream."""
 
@@ -109,6 +131,9 @@ class Answer:
     rewritten: str = ""
     """The question that was searched, where `question` is a follow-up that needed what was said before."""
 
+    steps: tuple[Step, ...] = ()
+    """What was looked up first; their sources are among the citations."""
+
     kept: str = ""
     """When the answer was written, if it was kept from then; UTC, ISO 8601."""
 
@@ -138,6 +163,7 @@ class Answer:
             "citations": [citation.to_json() for citation in self.citations],
             "question": self.question,
             "rewritten": self.rewritten,
+            "steps": [step.to_json() for step in self.steps],
             "kept": self.kept,
             "session": self.session,
             "table": self.table.to_json() if self.table is not None else None,
@@ -150,6 +176,17 @@ class Answer:
         """The question as a heading, then the answer."""
         title = " ".join(self.question.split())
         return f"## {title}\n\n{self.answer.strip()}\n"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The question is stored in its conversation, whatever becomes of its answer."""
+
+    session: int
+    """The conversation."""
+
+    message: int
+    """The question in it, by the id of its message."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +242,7 @@ class AnswerText:
     """Text to append; all pieces joined are `Answer.answer`."""
 
 
-AskEvent = Rewritten | Kept | Found | Reading | AnswerText | Answer
+AskEvent = Stored | Rewritten | Kept | Step | Found | Reading | AnswerText | Answer
 
 
 @dataclass(frozen=True)

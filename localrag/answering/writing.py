@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from localrag.answering.abstaining import certainty
 from localrag.answering.budgeting import reading_rate
 from localrag.answering.checking import SentenceCheck
-from localrag.answering.citations import StoreOf, citations
+from localrag.answering.citations import StoreOf, citations, joined
 from localrag.answering.citing import Citing
 from localrag.answering.options import AskOptions, Turn
 from localrag.answering.request import (
@@ -71,6 +71,10 @@ class Writing:
         """The call, once it is built; None if no model is asked, since nothing was found."""
         self.certainty: float | None = None
         """How sure it is that the context holds the answer, from 0 to 1; None if that was not looked at."""
+        self.further: tuple[Citation, ...] = ()
+        """What the answer rests on beside its own context: the sources of its steps."""
+        self.further_chunks: Collection[int] = ()
+        """Chunks that the model was shown for the steps."""
         self.generation_id: int | None = None
         """The call in the journal, once it is stored there."""
         self._generation: Generation | None = None
@@ -108,7 +112,8 @@ class Writing:
         """What the answer rests on; nothing if there is none."""
         if self.abstained or self.prepared is None:
             return ()
-        return citations(self._store, self._citing, self.prepared.context.sources, self.store_of)
+        own = citations(self._store, self._citing, self.prepared.context.sources, self.store_of)
+        return joined(own, self.further, self._settings.answering.max_citations)
 
     def prepare(self) -> Prepared | None:
         """Build the call, without running it; None if nothing was found that an answer could rest on."""
@@ -131,7 +136,8 @@ class Writing:
 
     def chunks(self) -> set[int]:
         """The chunks that the model was shown, descriptions of entities and relations included."""
-        return _chunks(self.prepared.context.sources) if self.prepared is not None else set()
+        own = _chunks(self.prepared.context.sources) if self.prepared is not None else set()
+        return own.union(self.further_chunks)
 
     def call_numbers(self) -> dict[str, Any]:
         """The model's call in numbers; empty if there was none."""
@@ -207,10 +213,15 @@ class Writing:
             self.abstained = False
             if generation.finish == "length":
                 yield from self._show(" …")
-            if labels := self._citing.references.labels:
+            if labels := self._labels():
                 lines = "\n".join(f"- {_plain(label)}" for label in labels)
                 yield from self._show(f"{title}{lines}\n")
         self._keep(prepared, generation)
+
+    def _labels(self) -> list[str]:
+        """The list of references: what the text cites, then, as there is room, what its steps rest on."""
+        labels = [*self._citing.references.labels, *(citation.label for citation in self.further)]
+        return list(dict.fromkeys(labels))[: self._settings.answering.max_citations]
 
     def _refuse(self) -> Iterator[AnswerText]:
         """The fail response; what of it the model has written already is not said again."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from localrag.answering.explaining import Explanation
-    from localrag.answering.types import Answer, AskEvent, Citation
+    from localrag.answering.types import Answer, AskEvent, Citation, Step
     from localrag.retrieval.types import Retrieved
 
 BEST = 3
@@ -55,7 +55,7 @@ class AnswerPage:
 
     def show(self, event: AskEvent) -> Answer | None:
         """Show one event; returns the answer when it is the last."""
-        from localrag.answering.types import Answer, AnswerText, Found, Kept, Reading, Rewritten
+        from localrag.answering.types import Answer, AnswerText, Found, Kept, Reading, Rewritten, Step
 
         if isinstance(event, Answer):
             return event
@@ -65,6 +65,8 @@ class AnswerPage:
                 self._put(self._clean.feed(event.text))
         elif isinstance(event, Rewritten):
             self._say(f"Asked as: {event.question}")
+        elif isinstance(event, Step):
+            self._step(event)
         elif isinstance(event, Kept):
             self._say(f"Kept answer of {_moment(event.created_at)}; --fresh writes it anew.")
         elif isinstance(event, Found):
@@ -73,6 +75,13 @@ class AnswerPage:
             rate = f", {event.rate:.0f} tokens a second" if event.rate else ""
             self._update(f"The model is reading: {100 * event.done // event.total} %{rate}")
         return None
+
+    def _step(self, step: Step) -> None:
+        """What is looked up first, and what came of it."""
+        if step.answer:
+            self._say(f"Looked up: {step.question} {step.answer}")
+        else:
+            self._update(f"Looking up first: {step.question}")
 
     def _found(self, found: Retrieved, *, final: bool) -> None:
         """The best passages and the entities, on a terminal, while the model reads them; nothing twice."""

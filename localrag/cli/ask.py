@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     "--session", metavar="ID", help="Conversation that the question belongs to: its number, new or last."
 )
 @click.option("--continue", "goes_on", is_flag=True, help="The same as --session last.")
+@click.option(
+    "--steps/--no-steps",
+    default=None,
+    help="Look up first what the question only describes, as in 'the town where the mill stands'.",
+)
 @click.option("--fresh", is_flag=True, help="Write the answer anew although one is kept.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="Draw the answer by chance.")
 @click.option("--sources", is_flag=True, help="Also print the text of every cited place.")
@@ -69,6 +74,7 @@ def ask(
     user_prompt: str,
     session: str | None,
     goes_on: bool,
+    steps: bool | None,
     fresh: bool,
     seed: int | None,
     sources: bool,
@@ -103,6 +109,7 @@ def ask(
         "response_type": response_type,
         "user_prompt": user_prompt,
         "session": _session(_one("last" if goes_on else None, session, "--session")),
+        "steps": steps,
         "fresh": fresh,
         "seed": seed,
     }

@@ -54,7 +54,7 @@ def test_json_has_exactly_the_documented_keys(ask: Ask) -> None:
     data = last(ask(lambda r: f"Tomas Berg [{number_of(r, 'bridge.md')}].")).to_json()
     assert list(data) == [
         *("answer", "abstained", "mode", "model", "coverage", "citations"),
-        *("question", "rewritten", "kept", "session", "table", "checks", "notes", "seconds"),
+        *("question", "rewritten", "steps", "kept", "session", "table", "checks", "notes", "seconds"),
     ]
     keys = ("label", "kind", "document", "page", "start", "end", "text", "heading", "base", "state")
     assert tuple(data["citations"][0]) == keys

@@ -11,7 +11,7 @@ import pytest
 
 from localrag.answering.conversation import LAST, NEW, bare, turns_of
 from localrag.answering.options import AskOptions, Turn
-from localrag.answering.types import Answer, AnswerText, Found, Kept, Rewritten
+from localrag.answering.types import Answer, AnswerText, Found, Kept, Rewritten, Stored
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engine.types import GenerationRequest
 from localrag.engines import Engines
@@ -59,10 +59,10 @@ def test_a_follow_up_is_written_out_shown_searched_and_answered_in_that_form(ope
         events = list(kb.stream(FOLLOW, options=GO_ON))
         stored = kb.sessions.messages(LAST)
     assert tasks(model) == ["answer", "rewrite", "answer"]
-    assert isinstance(events[0], Rewritten)
-    assert (events[0].question, events[0].asked) == (WRITTEN, FOLLOW)
-    assert isinstance(events[1], Found)
-    assert events[1].retrieved.question == WRITTEN
+    assert events[0] == Stored(first.session or 0, stored[2].id)
+    assert events[1] == Rewritten(WRITTEN, FOLLOW)
+    assert isinstance(events[2], Found)
+    assert events[2].retrieved.question == WRITTEN
     answer = events[-1]
     assert isinstance(answer, Answer)
     assert (answer.question, answer.rewritten) == (FOLLOW, WRITTEN)
@@ -108,12 +108,12 @@ def test_a_kept_answer_belongs_to_the_conversation_too(opened: Open) -> None:
     with opened(model) as kb:
         one = kb.ask(QUESTION, options=NEW_TALK)
         events = list(kb.stream(QUESTION, options=NEW_TALK))
-        assert isinstance(events[0], Kept)
+        assert isinstance(events[1], Kept)
         kb.ask(FOLLOW, options=AskOptions(session=one.session))
         two = kb.ask(QUESTION, options=NEW_TALK)
         # The same was said before, so the question need not be written out again either.
         again = list(kb.stream(FOLLOW, options=AskOptions(session=two.session)))
-        assert [type(event) for event in again[:2]] == [Kept, Rewritten]
+        assert [type(event) for event in again[:3]] == [Stored, Kept, Rewritten]
         assert tasks(model) == ["answer", "rewrite", "answer"]
         stored = kb.sessions.messages(two.session or 0)
     assert [row.details.get("rewritten") for row in stored] == [None, None, WRITTEN, None]
@@ -147,6 +147,58 @@ def test_what_was_written_until_then_is_stored(kb: KnowledgeBase, how: str) -> N
         assert "Tomas Berg repaired it [1].".startswith(said.text.rstrip())
         assert len(said.text) > 5
         assert said.citations == ()
+
+
+def test_a_question_is_stored_before_anything_is_done_for_it(kb: KnowledgeBase) -> None:
+    class Dead(ScriptedModel):
+        def stream(self, request: GenerationRequest):  # type: ignore[no-untyped-def]
+            raise EngineError("The engine broke.", "Ask again.")
+
+        def run(self, requests: object):  # type: ignore[no-untyped-def]
+            raise EngineError("The engine broke.", "Ask again.")
+
+    engines = Engines(DESCRIBED, Dead(), ScriptedEmbedder())
+    with KnowledgeBase.open(kb.path, settings=DESCRIBED, engines=engines) as opened:
+        events = opened.stream(QUESTION, options=replace(NEW_TALK, style="flexible"))
+        stored = next(events)
+        assert isinstance(stored, Stored)
+        with KnowledgeBase.open(kb.path, engines=engines) as other:
+            (asked,) = other.sessions.messages(stored.session)
+            assert (asked.id, asked.text) == (stored.message, QUESTION)
+            assert asked.details["options"] == {"style": "flexible"}
+        with pytest.raises(EngineError):
+            list(events)
+        assert [row.text for row in opened.sessions.messages(LAST)] == [QUESTION]
+
+
+def test_a_question_can_take_the_place_of_one_that_was_not_answered(opened: Open) -> None:
+    model = by_task()
+    with opened(model) as kb:
+        events = kb.stream(QUESTION, options=NEW_TALK)
+        stored = next(events)
+        assert isinstance(stored, Stored)
+        events.close()
+        again = AskOptions(session=stored.session, replaces=stored.message)
+        answer = kb.ask(QUESTION, options=again)
+        rows = kb.sessions.messages(stored.session)
+        assert [(row.role, row.text) for row in rows] == [("user", QUESTION), ("assistant", answer.answer)]
+        # Nothing was said before, so that nothing was to be written out.
+        assert tasks(model) == ["answer"]
+        kb.ask(FOLLOW, options=AskOptions(session=stored.session, replaces=rows[0].id))
+        assert [row.text for row in kb.sessions.messages(stored.session)][0] == FOLLOW
+        assert len(kb.sessions.messages(stored.session)) == 2
+
+
+def test_a_conversation_that_is_deleted_meanwhile_is_told(opened: Open) -> None:
+    with opened(by_task()) as kb:
+        events = kb.stream(QUESTION, options=NEW_TALK)
+        stored = next(events)
+        assert isinstance(stored, Stored)
+        kb.sessions.delete(stored.session)
+        answer = list(events)[-1]
+        assert isinstance(answer, Answer)
+        assert any("not stored" in note for note in answer.notes)
+        assert kb.sessions.list() == []
 
 
 def test_a_question_that_cannot_be_asked_leaves_no_conversation(opened: Open, store: Store) -> None:

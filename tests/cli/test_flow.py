@@ -113,7 +113,7 @@ def test_ask_tells_programs_exactly_the_documented_keys(run: Run, read_kb: Path)
     answer = json_of(run("ask", "--json", "--mode", "naive", "Who built the Halden Bridge?"))
     assert list(answer) == [
         *("answer", "abstained", "mode", "model", "coverage", "citations"),
-        *("question", "rewritten", "kept", "session", "table", "checks", "notes", "seconds"),
+        *("question", "rewritten", "steps", "kept", "session", "table", "checks", "notes", "seconds"),
     ]
     assert answer["mode"] == "naive"
     assert answer["abstained"] is False
