@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 
@@ -290,6 +291,33 @@ class SummarySettings(Section):
 
 
 @dataclass(frozen=True)
+class CommunitySettings(Section):
+    """How the graph is divided into communities, and what is written about each."""
+
+    max_size: int = _number(10, 2, 1000)
+    """Entities above which a community is divided again, as far as it falls into connected parts."""
+
+    seed: int = _number(1, 0, 2**31 - 1)
+    """Another seed may divide a graph in another way; the same one always divides it in the same way."""
+
+    at_index: bool = True
+    """Whether `index` divides the graph at its end, which takes no model; else it is done when needed."""
+
+    reports_at_index: int = _number(0, 0, 100_000)
+    """Reports that the model writes at the end of `index`, those that matter most first. The others are
+    written when they are asked for; until then the facts stand in for them."""
+
+    findings: int = _number(5, 1, 10)
+    """Findings of a report at most; small models write few well."""
+
+    context_tokens: int = _number(2_000, 500, 32_000)
+    """Tokens of entities, relations and claims that the model gets to read for a report."""
+
+    report_tokens: int = _number(700, 200, 4_000)
+    """Tokens of a report at most; one that is cut off there is kept and marked."""
+
+
+@dataclass(frozen=True)
 class ResolutionSettings(Section):
     """Which names are taken for one."""
 
@@ -367,6 +395,10 @@ class AnsweringSettings(Section):
     """With `strict`: percent of certainty that what was found holds the answer, below which none is written;
     told by the question's words before the model reads. 0 leaves it to the model."""
 
+    steps: bool = True
+    """Whether what a question only describes, as in "the city where the museum is", is looked up first, each
+    by a question of its own."""
+
     max_tokens: int = _number(400, 16, 100_000)
     """Most tokens of an answer; a report may have twice as many, none more than a third of the context."""
 
@@ -384,3 +416,17 @@ class AnsweringSettings(Section):
 
     response_type: str = "a few sentences"
     """What form the answer should have: `short`, `sentences`, `list`, `table`, `report`, or other words."""
+
+
+@dataclass(frozen=True)
+class TuiSettings(Section):
+    """How the application in the terminal looks, and its keys."""
+
+    theme: str = ""
+    """Name of the colours, as the place for settings lists them; empty takes dark ones."""
+
+    reduced_motion: bool = False
+    """Whether nothing glides or fades: the screen jumps to its next state at once."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys of your own: the name of an action, such as `library.delete`, and its keys, such as `x,delete`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from localrag.sections import (
     AnsweringSettings,
     ChunkingSettings,
     ClaimSettings,
+    CommunitySettings,
     EngineSettings,
     ExtractionSettings,
     ModelSettings,
@@ -27,6 +28,7 @@ from localrag.sections import (
     ResolutionSettings,
     RetrievalSettings,
     SummarySettings,
+    TuiSettings,
 )
 
 PREFIX = "LOCALRAG_"
@@ -57,6 +59,9 @@ class Settings:
     summaries: SummarySettings = field(default_factory=SummarySettings)
     """When and how descriptions are summed up."""
 
+    communities: CommunitySettings = field(default_factory=CommunitySettings)
+    """How the graph is divided into communities, and what is written about each."""
+
     resolution: ResolutionSettings = field(default_factory=ResolutionSettings)
     """Which names are taken for one."""
 
@@ -68,6 +73,9 @@ class Settings:
 
     answering: AnsweringSettings = field(default_factory=AnsweringSettings)
     """How answers are written."""
+
+    tui: TuiSettings = field(default_factory=TuiSettings)
+    """How the application in the terminal looks, and its keys."""
 
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each value that is no default came from, by `section.name`."""
@@ -89,25 +97,66 @@ def load_settings(
     that the command line gave; None values are ignored.
     Raises `SettingsError` for an unknown name or a value that does not fit.
     """
+    settings = Settings()
+    for given in _given(file, os.environ if environment is None else environment, flags or {}):
+        settings = _set(settings, *given)
+    return settings
+
+
+def load_usable_settings(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> tuple[Settings, tuple[SettingsError, ...]]:
+    """Like `load_settings`, but what has no meaning is left out and returned with the settings.
+
+    For programs with a person before them, who can put it right there.
+    """
+    settings, wrong = Settings(), list[SettingsError]()
+    given = _given(file, os.environ if environment is None else environment, flags or {}, wrong)
+    for section, key, value, origin in given:
+        try:
+            settings = _set(settings, section, key, value, origin)
+        except SettingsError as error:
+            wrong.append(error)
+    return settings, tuple(wrong)
+
+
+def _given(
+    file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, object],
+    wrong: list[SettingsError] | None = None,
+) -> Iterator[tuple[str, str, object, str]]:
+    """Section, key, value and origin of all that was given; what counts more comes later.
+
+    What is wrong with the file as a whole is put into `wrong`, or raised without that.
+    """
+    try:
+        yield from _in_file(file, wrong)
+    except SettingsError as error:
+        if wrong is None:
+            raise
+        wrong.append(error)
+    for name, text in sorted(environment.items()):
+        if name.startswith(PREFIX) and "__" in name:
+            section, _, key = name[len(PREFIX) :].lower().partition("__")
+            yield section, key, text, f"variable {name}"
+    for dotted, value in flags.items():
+        if value is not None:
+            section, _, key = dotted.partition(".")
+            yield section, key, value, "flag"
+
+
+def _in_file(file: Path | None, wrong: list[SettingsError] | None) -> Iterator[tuple[str, str, object, str]]:
     path = settings_file() if file is None else file
     named = os.environ.get(f"{PREFIX}CONFIG")
     if file is None and named and (path.is_dir() or not path.exists()):
         raise SettingsError(
             f"The settings file {path} is not there.", f"Correct the variable {PREFIX}CONFIG."
         )
-    settings = _apply_file(Settings(), path) if path.is_file() else Settings()
-    for name, text in sorted((os.environ if environment is None else environment).items()):
-        if name.startswith(PREFIX) and "__" in name:
-            section, _, key = name[len(PREFIX) :].lower().partition("__")
-            settings = _set(settings, section, key, text, f"variable {name}")
-    for dotted, value in (flags or {}).items():
-        if value is not None:
-            section, _, key = dotted.partition(".")
-            settings = _set(settings, section, key, value, "flag")
-    return settings
-
-
-def _apply_file(settings: Settings, path: Path) -> Settings:
+    if not path.is_file():
+        return
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -116,12 +165,15 @@ def _apply_file(settings: Settings, path: Path) -> Settings:
         ) from error
     for section, values in data.items():
         if not isinstance(values, dict):
-            raise SettingsError(
+            stray = SettingsError(
                 f"{path}: {section!r} stands outside a section.", "Put it under a heading such as [engine]."
             )
+            if wrong is None:
+                raise stray
+            wrong.append(stray)
+            continue
         for key, value in values.items():
-            settings = _set(settings, section, key, value, str(path))
-    return settings
+            yield section, key, value, str(path)
 
 
 def _set(settings: Settings, section: str, key: str, value: object, origin: str) -> Settings:
@@ -149,6 +201,16 @@ def _set(settings: Settings, section: str, key: str, value: object, origin: str)
     return replace(settings, **changed, origins={**settings.origins, f"{section}.{key}": origin})
 
 
+def check_value(settings: Settings, name: str, value: object) -> Settings:
+    """A copy of `settings` with `section.name` as the person's file would give it.
+
+    Raises `SettingsError` if it cannot be that.
+    """
+    section, _, key = name.partition(".")
+    changed = _set(settings, section, key, value, "what was typed")
+    return replace(changed, origins={**changed.origins, name: str(settings_file())})
+
+
 def _convert(value: object, default: object) -> object:
     if isinstance(default, bool):
         if isinstance(value, bool):
@@ -162,6 +224,10 @@ def _convert(value: object, default: object) -> object:
         if isinstance(value, (bool, float)):
             raise TypeError(value)
         return int(str(value))
+    if isinstance(default, Mapping):
+        if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+            raise TypeError(value)
+        return dict(value)
     if isinstance(default, tuple):
         parts = value if isinstance(value, (list, tuple)) else str(value).split(",")
         return tuple(text for text in (str(part).strip() for part in parts) if text)
@@ -175,6 +241,8 @@ def _type_name(default: object) -> str:
         return "true or false"
     if isinstance(default, int):
         return "a whole number"
+    if isinstance(default, Mapping):
+        return "a table of texts, in the settings file only"
     return "a list of words" if isinstance(default, tuple) else "text"
 
 

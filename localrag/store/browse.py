@@ -8,6 +8,8 @@ from difflib import get_close_matches
 
 from localrag.store.assignment import Places
 from localrag.store.curation_rows import Pair, Sight
+from localrag.store.entity_list import EntityList
+from localrag.store.graph_places import GraphPlaces
 from localrag.store.session import Session
 from localrag.store.sqlite import clean
 
@@ -46,8 +48,16 @@ class Variants:
 class Browse:
     """Reads entities and relations the way a person looks for them."""
 
+    all: EntityList
+    """All entities in short, to be searched while one types."""
+
+    places: GraphPlaces
+    """Where things of the graph stand in the documents."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.all = EntityList(session)
+        self.places = GraphPlaces(session)
 
     def entities(self, *, text: str = "", key: str = "", kind: str = "", limit: int = 50) -> list[int]:
         """Ids of entities, those in most passages first.

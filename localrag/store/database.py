@@ -32,6 +32,7 @@ from localrag.store.chunks import Chunks
 from localrag.store.claim_search import ClaimSearch
 from localrag.store.claims import Claims
 from localrag.store.decisions import Decisions
+from localrag.store.division import Divisions
 from localrag.store.documents import Documents
 from localrag.store.failures import Failures
 from localrag.store.file_rows import FileFacts, MergeReport, StoreInfo
@@ -47,6 +48,7 @@ from localrag.store.roots import Roots
 from localrag.store.session import Session
 from localrag.store.summaries import Summaries
 from localrag.store.tags import Tags
+from localrag.store.survey import Survey
 from localrag.store.talk import Talk
 from localrag.store.traces import Traces
 from localrag.store.unfinished import take_over
@@ -124,6 +126,12 @@ class Store:
     reports: Reports
     """Communities and a report about each."""
 
+    divisions: Divisions
+    """The graph as communities are divided from it."""
+
+    survey: Survey
+    """The communities in outline, and claims in numbers."""
+
     talk: Talk
     """Conversations."""
 
@@ -179,6 +187,8 @@ class Store:
         self.claim_search = ClaimSearch(self._session)
         self.summaries = Summaries(self._session)
         self.reports = Reports(self._session)
+        self.survey = Survey(self._session)
+        self.divisions = Divisions(self._session)
         self.talk = Talk(self._session)
         self.answers = Answers(self._session)
         self.traces = Traces(self._session)

@@ -18,6 +18,7 @@ from localrag.store.matching import ChunkWriter
 from localrag.store.merges_upkeep import let_go, names_of
 from localrag.store.rows import DocumentRow, DocumentStatus, NewChunk, NewDocument
 from localrag.store.session import Session, listed
+from localrag.store.shelf import Shelf
 from localrag.store.sqlite import clean, clean_path
 from localrag.store.tags import replay
 from localrag.store.upkeep import settle_document
@@ -39,6 +40,8 @@ class Documents:
     def __init__(self, session: Session, fulltext: FullText) -> None:
         self._session = session
         self._chunks = ChunkWriter(session, fulltext)
+        self.shelf = Shelf(session)
+        """Reads documents for a list of all of them, and passages with what was found there."""
 
     def add(self, document: NewDocument, chunks: Sequence[NewChunk]) -> int:
         """Store a new document with its chunks; returns its id.
@@ -245,6 +248,17 @@ class Documents:
             _SELECT + "WHERE d.root = ? AND d.path = ?", [clean_path(root), clean_path(path)]
         )
         return DocumentRow(*row) if row else None
+
+    def ids_of_path(self, path: str) -> list[int]:
+        """The documents one of whose places has this path, under whatever root."""
+        return [
+            int(found)
+            for found in self._session.column(
+                "SELECT id FROM documents WHERE path = ?1 "
+                "UNION SELECT document_id FROM copies WHERE path = ?1 ORDER BY 1",
+                [clean_path(path)],
+            )
+        ]
 
     def by_hash(self, sha256: str) -> DocumentRow | None:
         """The first document whose file had this hash."""

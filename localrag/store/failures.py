@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from localrag.store.chunks import MAX_ATTEMPTS
 from localrag.store.failure_rows import FailedFile, FailedPassage, Retried
 from localrag.store.session import Session, listed
 
 _OF_DOCUMENTS = "(?1 IS NULL OR document_id IN (SELECT value FROM json_each(?1))) AND state = 'failed'"
+
+_OF_PASSAGES = "id IN (SELECT value FROM json_each(?1)) AND state = 'failed'"
 
 
 class Failures:
@@ -55,18 +58,21 @@ class Failures:
 
         Of these documents, or of all. Passages that made the engine die are among them only with `left_out`.
         """
-        session = self._session
         wanted = [None if document_ids is None else listed(document_ids), int(left_out)]
+        return self._retry(_OF_DOCUMENTS, wanted)
+
+    def retry_passages(self, chunk_ids: Collection[int]) -> Retried:
+        """The same for single passages, those that made the engine die too."""
+        return self._retry(_OF_PASSAGES, [listed(chunk_ids), 1])
+
+    def _retry(self, which: str, wanted: list[Any]) -> Retried:
+        session = self._session
         with session.transaction():
-            taken = session.column(
-                f"SELECT document_id FROM chunks WHERE {_OF_DOCUMENTS} AND left_out <= ?2", wanted
-            )
-            kept = session.value(
-                f"SELECT count(*) FROM chunks WHERE {_OF_DOCUMENTS} AND left_out > ?2", wanted
-            )
+            taken = session.column(f"SELECT document_id FROM chunks WHERE {which} AND left_out <= ?2", wanted)
+            kept = session.value(f"SELECT count(*) FROM chunks WHERE {which} AND left_out > ?2", wanted)
             session.run(
                 "UPDATE chunks SET state = 'pending', attempts = 0, left_out = 0, error = '' "
-                f"WHERE {_OF_DOCUMENTS} AND left_out <= ?2",
+                f"WHERE {which} AND left_out <= ?2",
                 wanted,
             )
             session.run(

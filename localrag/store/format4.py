@@ -1,4 +1,4 @@
-"""Format 4: how the answers of conversations came about.
+"""Format 4: how the answers of conversations came about, and what the communities were divided from.
 
 A trace goes with its message, and with any passage that the model was shown.
 """
@@ -28,8 +28,16 @@ _TRACES: tuple[str, ...] = (
     "CREATE INDEX trace_sources_chunk ON trace_sources (chunk_id)",
 )
 
+_COMMUNITIES: tuple[str, ...] = (
+    # Hash of the graph and the options that the communities were divided from; empty before the first time.
+    "ALTER TABLE meta ADD COLUMN divided TEXT NOT NULL DEFAULT ''",
+    # Whether the budget ended the report before the model did.
+    "ALTER TABLE reports ADD COLUMN cut INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE reports ADD COLUMN language TEXT NOT NULL DEFAULT ''",
+)
+
 
 def upgrade(database: Database) -> None:
     """Bring a file of format 3 to format 4, within the caller's transaction."""
-    for statement in _TRACES:
+    for statement in (*_TRACES, *_COMMUNITIES):
         database.execute(statement)

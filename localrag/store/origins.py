@@ -259,7 +259,8 @@ def _reports_to_facts(session: Session, report_ids: Iterable[int]) -> list[int]:
     )
     session.run(
         "UPDATE reports SET made_from = 'facts', dirty = 1, generation_id = NULL, title = '', rating = NULL, "
-        f"rating_reason = '', summary = '', findings = '[]' WHERE id {_ID_IN}",
+        "rating_reason = '', summary = '', findings = '[]', cut = 0, language = '' "
+        f"WHERE id {_ID_IN}",
         ids,
     )
     session.run(f"DELETE FROM report_sources WHERE report_id {_ID_IN}", ids)

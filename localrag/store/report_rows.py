@@ -173,6 +173,12 @@ class NewReport:
     sources: tuple[tuple[SourceKind, int], ...] = ()
     """The rows that the report as a whole rests on."""
 
+    cut: bool = False
+    """Whether the budget ended it before the model did."""
+
+    language: str = ""
+    """Language that it is written in, `en` or `zh`."""
+
 
 @dataclass(frozen=True)
 class ReportRow:
@@ -210,6 +216,12 @@ class ReportRow:
 
     made_at: str = ""
     """When the model wrote it, UTC, ISO 8601; empty for facts."""
+
+    cut: bool = False
+    """Whether the budget ended it before the model did."""
+
+    language: str = ""
+    """Language that the model wrote it in; empty for facts."""
 
 
 @dataclass(frozen=True)

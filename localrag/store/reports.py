@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from localrag.errors import SourceGone, UsageError
+from localrag.store.community_matching import successors
 from localrag.store.facts import report_of_facts
 from localrag.store.journal import insert_generation, insert_sources
 from localrag.store.origins import drop_calls
@@ -30,30 +31,40 @@ class Reports:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def put_communities(self, communities: Sequence[NewCommunity]) -> list[int | None]:
+    def put_communities(self, communities: Sequence[NewCommunity], divided: str = "") -> list[int | None]:
         """Store a new division of the graph in place of the old one; returns the ids in the same order, None
         for a community whose members are all gone.
 
-        A community that has the same level and members as before keeps its id, its report and its state; all
-        others go. Raises `IndexError` for a parent that is not in the list.
+        A community that shares enough members with one from before (see community_matching.py) goes on as
+        it: with the same members it keeps its report and its state, with others its report is marked. All
+        that have no successor go. `divided` is the hash of what was divided. Raises `IndexError` for a
+        parent that is not in the list.
         """
         session = self._session
         with session.transaction():
-            before = {(row.level, row.members): row.id for row in self.communities()}
+            before = self.communities()
             alive = set(session.column("SELECT id FROM entities"))
+            after = [
+                (community.level, tuple(sorted(set(community.members) & alive))) for community in communities
+            ]
+            kept = successors([(row.level, row.members) for row in before], after)
+            self._remove({row.id for row in before} - {before[old].id for old in kept.values()})
             ids: list[int | None] = []
-            for community in communities:
-                members = tuple(sorted(set(community.members) & alive))
-                found = before.pop((community.level, members), None)
-                if found is None and members:
-                    found = self._insert(community.level, members)
-                ids.append(found)
+            for place, (level, members) in enumerate(after):
+                if place in kept:
+                    ids.append(self._continue(before[kept[place]], level, members))
+                else:
+                    ids.append(self._insert(level, members) if members else None)
             for community_id, community in zip(ids, communities, strict=True):
                 parent = None if community.parent is None else ids[community.parent]
                 session.run("UPDATE communities SET parent_id = ? WHERE id = ?", [parent, community_id])
-            self._remove(before.values())
+            session.run("UPDATE meta SET divided = ?", [clean(divided)])
             session.touch()
         return ids
+
+    def divided(self) -> str:
+        """Hash of what was last divided, as the caller gave it; empty if nothing was."""
+        return str(self._session.value("SELECT divided FROM meta"))
 
     def communities(self, level: int | None = None) -> list[CommunityRow]:
         """All communities, or those of a level, by level and id."""
@@ -149,13 +160,13 @@ class Reports:
 
     def _report(self, community: CommunityRow) -> ReportRow:
         row = self._session.row(
-            "SELECT id, made_from, dirty, made_at, title, rating, rating_reason, summary, findings "
-            "FROM reports WHERE community_id = ?",
+            "SELECT id, made_from, dirty, made_at, title, rating, rating_reason, summary, findings, cut, "
+            "language FROM reports WHERE community_id = ?",
             [community.id],
         )
         if row is None or row[1] == "facts":
             return report_of_facts(self._session, community)
-        report_id, made_from, dirty, made_at, title, rating, reason, summary, findings = row
+        report_id, made_from, dirty, made_at, title, rating, reason, summary, findings, cut, language = row
         sources: dict[int, list[Source]] = {}
         for finding, kind, row_id in self._session.rows(
             "SELECT finding, kind, row_id FROM report_sources WHERE report_id = ? "
@@ -178,15 +189,31 @@ class Reports:
             rating_reason=reason,
             sources=tuple(sources.get(_WHOLE, ())),
             made_at=made_at,
+            cut=bool(cut),
+            language=language,
         )
+
+    def _continue(self, before: CommunityRow, level: int, members: tuple[int, ...]) -> int:
+        """Let a community go on with a level and members that may be others; returns its id."""
+        session = self._session
+        if before.level != level:
+            session.run("UPDATE communities SET level = ? WHERE id = ?", [level, before.id])
+        if before.members != members:
+            session.run("DELETE FROM community_members WHERE community_id = ?", [before.id])
+            self._insert_members(before.id, members)
+            session.run("UPDATE communities SET dirty = 1 WHERE id = ?", [before.id])
+        return before.id
 
     def _insert(self, level: int, members: Iterable[int]) -> int:
         community_id = self._session.insert("INSERT INTO communities (level) VALUES (?)", [level])
+        self._insert_members(community_id, members)
+        return community_id
+
+    def _insert_members(self, community_id: int, members: Iterable[int]) -> None:
         self._session.run_many(
             "INSERT INTO community_members (community_id, entity_id) VALUES (?, ?)",
             [(community_id, entity_id) for entity_id in members],
         )
-        return community_id
 
     def _insert_report(self, community_id: int, report: NewReport, generation_id: int) -> None:
         findings = [
@@ -195,7 +222,7 @@ class Reports:
         ]
         report_id = self._session.insert(
             "INSERT INTO reports (community_id, generation_id, made_from, dirty, made_at, title, rating, "
-            "rating_reason, summary, findings) VALUES (?,?,'model',0,?,?,?,?,?,?)",
+            "rating_reason, summary, findings, cut, language) VALUES (?,?,'model',0,?,?,?,?,?,?,?,?)",
             [
                 community_id,
                 generation_id,
@@ -205,6 +232,8 @@ class Reports:
                 clean(report.rating_reason),
                 clean(report.summary),
                 json.dumps(findings, ensure_ascii=False),
+                int(report.cut),
+                clean(report.language),
             ],
         )
         cited = {(_WHOLE, *source) for source in report.sources}

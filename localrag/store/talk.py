@@ -149,6 +149,47 @@ class Talk:
             session.run("UPDATE sessions SET changed_at = ? WHERE id = ?", [now, session_id])
         return message_id
 
+    def describe(self, message_id: int, details: Mapping[str, Any], generation_id: int | None = None) -> None:
+        """Give a message other details, and the call that it comes from. Raises `UsageError` if it is not
+        there."""
+        session = self._session
+        with session.transaction():
+            call = session.value("SELECT id FROM generations WHERE id = ?", [generation_id])
+            changed = session.run(
+                "UPDATE messages SET details = ?, generation_id = ? WHERE id = ?",
+                [clean(json.dumps(dict(details), ensure_ascii=False)), call, message_id],
+            )
+            if not changed:
+                raise UsageError(f"There is no message {message_id} in the knowledge base.")
+
+    def take_back(self, session_id: int, message_id: int) -> None:
+        """Delete a question of a session with all that was said to it, up to the next question.
+
+        Calls that wrote only this go too. Nothing happens if the session has no such question.
+        """
+        session = self._session
+        with session.transaction():
+            messages = session.column(
+                "SELECT id FROM messages WHERE session_id = ?1 AND id >= ?2 AND id < coalesce("
+                "(SELECT min(id) FROM messages WHERE session_id = ?1 AND role = 'user' AND id > ?2), id + 1) "
+                "AND EXISTS (SELECT 1 FROM messages WHERE id = ?2 AND session_id = ?1 AND role = 'user')",
+                [session_id, message_id],
+            )
+            if not messages:
+                return
+            ids = [listed(messages)]
+            among = "IN (SELECT value FROM json_each(?1))"
+            calls = session.column(
+                f"SELECT DISTINCT generation_id FROM messages m WHERE id {among} "
+                "AND generation_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM messages o "
+                "WHERE o.generation_id = m.generation_id "
+                f"AND o.id NOT {among})",
+                ids,
+            )
+            note_removal(session)
+            session.run(f"DELETE FROM messages WHERE id {among}", ids)
+            drop_calls(session, calls)
+
     def messages(self, session_id: int) -> list[MessageRow]:
         """The messages of a session with their citations, in their order. Raises `UsageError` if the session
         is not there."""

@@ -178,6 +178,14 @@ def test_a_place_is_noted_once(store: Store) -> None:
     assert paths(store, one) == ["d.txt"]
 
 
+def test_documents_are_found_by_a_path_under_any_root(store: Store) -> None:
+    first, second = add(store, "a.txt", "one"), add(store, "b.txt", "two")
+    store.documents.add_place(second, place("a.txt", "other"))
+    assert store.documents.ids_of_path("a.txt") == [first, second]
+    assert store.documents.ids_of_path("b.txt") == [second]
+    assert store.documents.ids_of_path("c.txt") == []
+
+
 def test_documents_swap_places_at_once(store: Store) -> None:
     one, two, three = (add(store, f"{name}.txt", name) for name in "abc")
     store.documents.arrange(

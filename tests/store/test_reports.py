@@ -138,6 +138,40 @@ def test_a_new_division_keeps_what_is_the_same(store: Store) -> None:
     assert "carla" not in session_of(store).column("SELECT output FROM generations")
 
 
+def test_a_community_that_has_changed_a_little_goes_on(store: Store) -> None:
+    chunks = three(store)
+    (fresh,) = add_lines(store, "four")
+    said = [entity("Carla", "Dances."), entity("Dora", "Paints.")]
+    store.graph.record(fresh, reading(said, [relation("Carla", "Dora", "Sisters.")]), generation())
+    one, other = divide(store, (1, 2), (3,))
+    store.reports.put(one, REPORT, call("raw"), chunks[:2])
+    store.reports.put(other, NewReport("Carla", "Sings.", cut=True, language="en"), call("c"), chunks[2:])
+    again = store.reports.put_communities([NewCommunity(0, (3, 4)), NewCommunity(1, (1, 2))], "graph 2")
+    assert again == [other, one]
+    assert store.reports.divided() == "graph 2"
+    carla = store.reports.get(other)
+    assert (carla.title, carla.dirty, carla.cut, carla.language) == ("Carla", True, True, "en")
+    assert store.reports.community(other).members == (3, 4)
+    same = store.reports.get(one)
+    assert (same.title, same.dirty, same.level) == ("The boat yard", False, 1)
+    # One member of three in common is too little.
+    assert other not in store.reports.put_communities([NewCommunity(0, (1, 2, 3)), NewCommunity(0, (4,))])[:1]
+
+
+def test_the_graph_that_is_divided_counts_chunks_and_not_ids(store: Store) -> None:
+    three(store)
+    divide(store, (1, 2))
+    graph = store.divisions.graph()
+    assert graph.entity_ids == (1, 2, 3)
+    assert graph.edges == ((0, 1, 2.0),)
+    assert [found == -1 for found in graph.before] == [False, False, True]
+    (fresh,) = add_lines(store, "five")
+    back = [relation("Bruno", "Ada", "Neighbours.")]
+    store.graph.record(fresh, reading([entity("Ada", ""), entity("Bruno", "")], back), generation())
+    assert store.divisions.graph().edges == ((0, 1, 3.0),)
+    assert store.divisions.graph().digest != graph.digest
+
+
 def test_a_report_is_marked_when_something_new_is_read(store: Store) -> None:
     chunks = three(store)
     one, other = divide(store, (1, 2), (3,))

@@ -180,3 +180,22 @@ def test_nothing_is_said_in_a_file_that_is_read_only(path: Path) -> None:
         assert len(store.talk.sessions()) == 1
         with pytest.raises(KnowledgeBaseReadOnly):
             store.talk.create("x")
+
+
+def test_a_question_is_described_later_and_taken_back_with_its_answer(store: Store) -> None:
+    talk = store.talk.create("Bridges")
+    first = store.talk.add(talk, "user", "Who?")
+    store.talk.add(talk, "assistant", "She", state="stopped")
+    second = store.talk.add(talk, "user", "When?")
+    store.talk.describe(second, {"rewritten": "When was she born?"})
+    assert store.talk.messages(talk)[2].details == {"rewritten": "When was she born?"}
+    with pytest.raises(UsageError):
+        store.talk.describe(99, {})
+    other = store.talk.create("Other")
+    store.talk.take_back(other, first)
+    store.talk.take_back(talk, first + 1)
+    assert len(store.talk.messages(talk)) == 3
+    store.talk.take_back(talk, first)
+    assert [row.id for row in store.talk.messages(talk)] == [second]
+    store.talk.take_back(talk, second)
+    assert store.talk.messages(talk) == []
