@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from localrag.answering.types import Kept as Kept
     from localrag.answering.types import Reading as Reading
     from localrag.answering.types import Rewritten as Rewritten
+    from localrag.answering.types import Stored as Stored
     from localrag.errors import Cancelled as Cancelled
     from localrag.errors import ConstraintError as ConstraintError
     from localrag.errors import DiskFull as DiskFull
@@ -85,7 +86,7 @@ _ERRORS = (
     "SourceGone",
     "UsageError",
 )
-_EVENTS = ("Answer", "AnswerText", "AskEvent", "Citation", "Found", "Kept", "Reading", "Rewritten")
+_EVENTS = ("Answer", "AnswerText", "AskEvent", "Citation", "Found", "Kept", "Reading", "Rewritten", "Stored")
 _HOMES = {
     **dict.fromkeys(_EVENTS, "localrag.answering.types"),
     "AskOptions": "localrag.answering.options",
@@ -109,6 +110,7 @@ __all__ = [
     "Reading",
     "Retrieved",
     "Rewritten",
+    "Stored",
     "Turn",
     "__version__",
     *_ERRORS,

@@ -55,6 +55,7 @@ class Engines:
         self._lock = threading.RLock()
         self._measuring = threading.Lock()
         self._model = model
+        self._model_given = model is not None
         self._embedder = embedder
         self._embedder_given = embedder is not None
         self._others = dict(others or {})
@@ -284,6 +285,22 @@ class Engines:
         if isinstance(model, WorkerModel) and model.pid is not None:
             return (*said, *model.describe().notes)
         return said
+
+    def find_again(self) -> None:
+        """Find the models anew at their next use, since other files are there now; workers are stopped, so
+        nothing may be using them. Models that were given stay."""
+        dropped: list[LanguageModel | Embedder | Reranking | None] = []
+        with self._lock:
+            if not self._model_given:
+                dropped.append(self._model)
+                self._model = None
+            if not self._embedder_given:
+                dropped += [self._embedder, *self._others.values()]
+                self._embedder = None
+                self._others.clear()
+        for engine in dropped:
+            if engine is not None:
+                engine.close()
 
     def close(self) -> None:
         """Stop the workers. May be called twice; a later use starts them again."""

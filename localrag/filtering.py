@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from localrag.documents.reading import MEDIA_TYPES
@@ -19,6 +20,36 @@ from localrag.store.claim_rows import ClaimTest
 from localrag.store.database import Store
 from localrag.store.filters import Filter
 from localrag.store.tag_replay import folded
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a knowledge base can be filtered by, for a person to choose from."""
+
+    documents: tuple[str, ...]
+    """Paths of documents."""
+
+    folders: tuple[str, ...]
+    """Folders in which documents lie, as they are written in their paths."""
+
+    tags: tuple[str, ...]
+    """Tags of documents."""
+
+    types: tuple[str, ...]
+    """Types of entities."""
+
+
+def known(store: Store) -> Known:
+    """What there is to filter by, each in the order of the alphabet."""
+    paths = [row.path for row in store.documents.list()]
+    folders = {path[:end] for path in paths for end, char in enumerate(path) if char == "/" and end}
+    return Known(
+        documents=tuple(sorted(paths)),
+        folders=tuple(sorted(folders)),
+        tags=tuple(sorted(row.name for row in store.tags.list())),
+        types=tuple(sorted(kind for kind in store.claim_search.entity_types() if kind)),
+    )
+
 
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _FORM = "A day is written 2024-05-31, a month 2024-05, a year 2024."

@@ -16,7 +16,7 @@ from localrag.claiming import ClaimEvent, Wanted, extract_claims
 from localrag.deleting import Deleted, delete
 from localrag.engine.tuned import in_words
 from localrag.finding import SUFFIX, document_named, find_knowledge_base
-from localrag.indexing import Budget, Estimate, IndexEvent, expected, index
+from localrag.indexing import Ahead, Budget, Estimate, IndexEvent, Preference, expected, index, look_ahead
 from localrag.opened import Opened
 from localrag.overview import Status, VectorStatus, overview
 from localrag.reembedding import ReembedEvent, cancel_reembedding, reembed
@@ -131,21 +131,29 @@ class KnowledgeBase(Opened):
         unfollow(self._store, *folders)
 
     def index(
-        self, cancel: threading.Event | None = None, budget: Budget | None = None
+        self,
+        cancel: threading.Event | None = None,
+        budget: Budget | None = None,
+        prefer: Preference | None = None,
     ) -> Generator[IndexEvent, None, None]:
         """Make vectors and read what is new, what connects most first; each event comes when what it tells of
         is stored.
 
-        With a `budget` it ends when that is used up. Stopped by `cancel`, by closing the iterator or by a
+        With a `budget` it ends when that is used up; documents in `prefer`, which may change meanwhile, are
+        read before others. Stopped by `cancel`, by closing the iterator or by a
         crash, it goes on at the next call. Raises
         `KnowledgeBaseReadOnly` at once; while it is iterated `KnowledgeBaseBusy` if another program indexes
         the file, `EmbeddingSpaceMismatch`, `ModelNotFound`, `EngineError`.
         """
-        return index(self._store, self._engines, self._settings, cancel, budget)
+        return index(self._store, self._engines, self._settings, cancel, budget, prefer)
 
     def estimate(self) -> Estimate:
         """What `index` would take now: calls, tokens and time; nothing is done, and no model is started."""
         return expected(self._store, self._engines, self._settings)
+
+    def ahead(self, prefer: Preference | None = None) -> Ahead:
+        """`estimate`, with the documents that wait, in the order of reading, and the missing vectors."""
+        return look_ahead(self._store, self._engines, self.estimate(), prefer)
 
     def retry(
         self,

@@ -9,9 +9,12 @@ from typing import Self
 from localrag.claiming import ClaimDesk
 from localrag.curating import AliasDesk, EntityDesk, RelationDesk, TagDesk
 from localrag.engines import Engines
+from localrag.library import LibraryDesk
+from localrag.looking import GraphDesk
 from localrag.questions import Questions
 from localrag.settings import Settings
 from localrag.store.database import Store
+from localrag.surveying import SurveyDesk
 
 
 class Opened(Questions):
@@ -88,6 +91,21 @@ class Opened(Questions):
     def claims(self) -> ClaimDesk:
         """Looks through claims: lists, timelines, contradictions, what makes them or is their subject."""
         return ClaimDesk(self._store)
+
+    @property
+    def library(self) -> LibraryDesk:
+        """Looks through the documents: a list of all, one with its passages, what was read in a passage."""
+        return LibraryDesk(self._store)
+
+    @property
+    def graph(self) -> GraphDesk:
+        """Looks through the graph: finds entities, where they stand, what they are connected with."""
+        return GraphDesk(self._store)
+
+    @property
+    def survey(self) -> SurveyDesk:
+        """Looks over the whole file: communities with their reports, and what it holds at a glance."""
+        return SurveyDesk(self._store)
 
     def close(self) -> None:
         """Close the file, and the engines if they were not given by the caller. May be called twice."""

@@ -11,11 +11,12 @@ from localrag.answering.answerer import Answerer
 from localrag.answering.explaining import named
 from localrag.answering.options import AskOptions
 from localrag.answering.sessions import SessionDesk
+from localrag.answering.sources import SourceDesk
 from localrag.answering.types import Answer, AskEvent, Prompted
 from localrag.claiming import claim_test
 from localrag.engines import Engines
 from localrag.errors import Cancelled
-from localrag.filtering import filter_from
+from localrag.filtering import Known, filter_from, known
 from localrag.retrieval.types import Retrieved
 from localrag.settings import Settings
 from localrag.store.database import Store
@@ -33,6 +34,11 @@ class Questions:
     def sessions(self) -> SessionDesk:
         """Conversations: list, show, rename, search, export, delete, and how an answer came about."""
         return SessionDesk(self._store)
+
+    @property
+    def sources(self) -> SourceDesk:
+        """Cited passages within their documents, with what an answer shares with them."""
+        return SourceDesk(self._store)
 
     def search(
         self,
@@ -62,8 +68,9 @@ class Questions:
 
         Events come in this order: `Rewritten` for a follow-up question, `Found` as soon as the texts are
         searched, `Reading` while the model reads, `AnswerText` for each piece, `Answer`; or `Kept` before the
-        pieces of an answer that was written before. In a conversation (`options.session`) question and answer
-        are stored, also what there is of one that is stopped. While it is iterated it raises `UsageError`,
+        pieces of an answer that was written before. In a conversation (`options.session`) the question is
+        stored before all that, which `Stored` tells, and the answer when it ends, also what there is of one
+        that is stopped. While it is iterated it raises `UsageError`,
         `NothingIndexed`, `ModelNotFound`, `PromptTooLong`, `EngineError`, and `Cancelled` soon after `cancel`
         is set. Closing the iterator stops it too.
         """
@@ -145,6 +152,10 @@ class Questions:
             entity_types=types,
             claims=claims,
         )
+
+    def filterable(self) -> Known:
+        """What a filter can name: documents, folders, tags and types that are in the knowledge base."""
+        return known(self._store)
 
     def explain(self, answer: Answer) -> dict[str, Any]:
         """How an answer came about, for programs: what was found by which search, what the model got to read

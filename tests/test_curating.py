@@ -261,3 +261,12 @@ def test_a_knowledge_base_open_for_reading_is_not_decided_about(kb: KnowledgeBas
             reader.tags.add("x", ["mill.txt"])
         with pytest.raises(KnowledgeBaseReadOnly):
             reader.entities.undo()
+
+
+def test_what_a_split_would_take_is_told_before_it_is_made(kb: KnowledgeBase) -> None:
+    kb.entities.merge(["Ida Lind"], "Marta Lind")
+    going, total = kb.entities.would_go("Marta Lind", names=["Ida Lind"])
+    assert 0 < going < total
+    assert kb.entities.would_go("Marta Lind") == (0, total)
+    assert kb.entities.would_go("Marta Lind", names=["Nobody"]) == (0, total)
+    assert kb.entities.split("Marta Lind", "Ida again", names=["Ida Lind"]).mentions == going

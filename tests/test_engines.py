@@ -142,6 +142,23 @@ def test_close_stops_what_was_made_and_may_be_called_twice(workers: list[tuple[s
     assert Made.count == 1
 
 
+def test_models_are_found_again_when_files_have_changed(
+    workers: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = Engines()
+    model: Any = engines.model
+    embedder: Any = engines.embedder
+    monkeypatch.setattr("localrag.engines.find_model", lambda name, role: Path(f"better-{role}.gguf"))
+    engines.find_again()
+    found: Any = engines.model
+    assert (model.closed, embedder.closed) == (1, 1)
+    assert found.path == Path("better-chat.gguf")
+    given = ScriptedModel()
+    engines = Engines(Settings(), given, ScriptedEmbedder())
+    engines.find_again()
+    assert engines.model is given
+
+
 def test_threads_get_the_same_model(workers: list[tuple[str, str]]) -> None:
     engines = Engines()
     barrier = threading.Barrier(8)

@@ -100,3 +100,14 @@ def test_claims_are_handed_on(store: Store) -> None:
     wanted = filter_from(store, claims=test, without_claims=ClaimTest(types=("x",)))
     assert wanted.claims == test
     assert wanted.about_claims
+
+
+def test_what_there_is_to_filter_by_is_listed(kb: KnowledgeBase, store: Store) -> None:
+    TagDesk(store).add("To Read", ["mill.txt"])
+    there = kb.filterable()
+    assert "mill.txt" in there.documents
+    assert list(there.documents) == sorted(there.documents)
+    assert there.tags == ("To Read",)
+    assert there.folders == ()
+    for kind in there.types:
+        assert filter_from(store, entity_types=[kind]).entity_types == (kind,)

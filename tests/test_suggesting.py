@@ -215,3 +215,21 @@ def test_a_split_by_type_parts_homonyms(tmp_path: Path) -> None:
         assert kb.entities.split("Mercury", "Mercury (planet)", types=["place"]).mentions == 1
         kb.entities.undo()
         assert kb.entities.split("Mercury", "Mercury (god)", documents=["b.txt"]).mentions == 1
+
+
+def test_a_pair_is_judged_by_its_names_wherever_it_stands_by_now(kb: KnowledgeBase) -> None:
+    first, *_ = kb.entities.suggestions()
+    keys = next(item.keys for item in kb.entities.suggestions() if item.name == "UN")
+    one, other = kb.entities.sides(keys)
+    assert (one.entity.name, other.entity.name) == ("UN", "United Nations")
+    if first.keys != keys:
+        kb.entities.judge_pair(first.keys, same=False)
+    made = kb.entities.judge_pair(keys, same=True)
+    assert made.sentence == "Merge “UN” into “United Nations”."
+    assert kb.entities.show("UN").entity.name == "United Nations"
+    with pytest.raises(UsageError, match="not suggested any more"):
+        kb.entities.judge_pair(keys, same=True)
+    kb.entities.undo(made.id)
+    kept = kb.entities.judge_pair(keys, same=False)
+    assert kept.kind == "entity.apart"
+    assert keys not in [item.keys for item in kb.entities.suggestions()]

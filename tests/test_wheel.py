@@ -30,6 +30,7 @@ def test_the_wheel_holds_what_ships_and_no_models(wheel: Path) -> None:
     for language in ("en", "zh"):
         assert f"localrag/_data/prompts/lightrag/{language}/extraction_system.md" in names
     assert "localrag/tui/localrag.tcss" in names
+    assert "localrag/web/page/terminal.html" in names
     assert "localrag/py.typed" in names
     assert sum(name.startswith("localrag/sample/texts/") for name in names) == 12
     assert not any(name.endswith(".gguf") or name.startswith(("tests/", "scripts/")) for name in names)

@@ -231,6 +231,9 @@ class _Asking:
         chunks: list[int],
     ) -> Iterator[Answer]:
         """Keep a whole answer and give it."""
+        if answer.steps and answer.explanation is not None:
+            steps = tuple(step.to_json() for step in answer.steps)
+            answer = replace(answer, explanation=replace(answer.explanation, steps=steps))
         self._keeper.put(self._key, answer, revision=self._revision, generation_id=call, chunks=chunks)
         talk.keep(text, rewriting, answer.answer, "whole", answer=answer, generation_id=call, chunks=chunks)
         notes = (*answer.notes, *told(answer.citations), *talk.notes)

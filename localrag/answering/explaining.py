@@ -1,7 +1,7 @@
 """How an answer came about: what was found by which search, what the model got to read, what it took.
 
-An explanation holds ids, numbers and the words of the question, and no text of a document, so it can be kept
-with an answer. Whoever shows it asks for the names behind the ids then; what has gone has none any more.
+An explanation holds ids, numbers, the words of the question and the names that its steps found, and no other
+text of a document, so it can be kept with an answer: it goes with any chunk that the model was shown. Whoever shows it asks for the names behind the ids then; what has gone has none any more.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class Explanation:
     certainty: float | None = None
     """How sure it is that what was found holds the answer, from 0 to 1; None if that was not looked at."""
 
+    steps: tuple[Mapping[str, Any], ...] = ()
+    """What was looked up first: `question`, `answer` and `documents` of each; the chunks that the model was
+    shown for them count as shown."""
+
     narrowed: Mapping[str, Any] = field(default_factory=dict)
     """The filter of the question, as `options.to_json` has it; empty without one."""
 
@@ -83,6 +87,7 @@ class Explanation:
             "model": self.model,
             "call": dict(self.call),
             "certainty": None if self.certainty is None else round(self.certainty, 4),
+            "steps": [dict(step) for step in self.steps],
             "filter": dict(self.narrowed),
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
         }
@@ -103,6 +108,7 @@ class Explanation:
             model=data["model"],
             call=data["call"],
             certainty=data["certainty"],
+            steps=tuple(data.get("steps", ())),
             narrowed=data["filter"],
             seconds=data["seconds"],
         )

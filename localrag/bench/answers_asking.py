@@ -254,7 +254,7 @@ class Asker:
             return replace(options, mode=BYPASS, user_prompt=wish)
         if how.control == "localrag":
             return replace(options, mode=how.mode)
-        return replace(options, mode="naive", limit=_CHUNKS, rerank=False)
+        return replace(options, mode="naive", limit=_CHUNKS, rerank=False, steps=False)
 
     def _passage(self, chunk: int, start: int, end: int) -> tuple[str, str]:
         """The set's id of a passage that was shown, and the part of it that was."""

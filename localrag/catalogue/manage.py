@@ -91,18 +91,22 @@ def add_model(
         partial.unlink(missing_ok=True)
 
 
-def verify_model(name: str) -> VerifyResult:
+def verify_model(name: str, progress: OnProgress | None = None) -> VerifyResult:
     """Hash a model's file again and compare; raises `ModelNotFound` if it is not installed.
 
     A file of the catalogue is compared with the catalogue, another with what it was when it was added or
-    first verified.
+    first verified. What `progress` raises stops the check, and nothing is kept of it.
     """
     model = named_model(name)
     checks = Checks(settings.models_dir())
     before = checks.last(model.path)
     expected = model.entry.sha256 if model.entry else before.sha256 if before else ""
+    report = progress or (lambda _: None)
     try:
-        sha256 = hash_file(model.path)
+        total = model.path.stat().st_size
+        sha256 = hash_file(
+            model.path, lambda done: report(PullProgress(done, total, "check", "checking the file"))
+        )
     except OSError as error:
         raise ModelError(f"{shown_name(model.path)} cannot be read: {error.strerror or error}.") from error
     reason = ""
@@ -141,6 +145,18 @@ def remove_model(name: str) -> InstalledModel:
         ) from error
     Checks(settings.models_dir()).forget(model.path)
     return model
+
+
+def unfinished(entry: CatalogueEntry) -> int:
+    """Bytes that a pull of a model which was not fetched to the end has left; 0 if there are none."""
+    files = [_partial(entry), *_downloads(entry).glob("part*")]
+    found = 0
+    for path in files:
+        try:
+            found += path.stat().st_size
+        except OSError:
+            continue  # a pull that goes on has just joined it
+    return found
 
 
 def _downloads(entry: CatalogueEntry) -> Path:

@@ -10,10 +10,10 @@ import click
 
 from localrag.cli import output
 from localrag.cli.invocation import Invocation, json_option, kb_option, pass_invocation
-from localrag.errors import KnowledgeBaseAmbiguous, KnowledgeBaseNotFound, LocalragError
+from localrag.errors import KnowledgeBaseAmbiguous, KnowledgeBaseNotFound
 
 if TYPE_CHECKING:
-    from localrag.cli.checks import CheckResult
+    from localrag.checkup import CheckResult
 
 
 @click.command(short_help="Check this machine and say what to mend.")
@@ -46,47 +46,18 @@ def doctor(invocation: Invocation) -> int:
 
 
 def _checks(invocation: Invocation) -> Iterator[CheckResult]:
-    from localrag.cli import checks
-    from localrag.cli.engine_checks import check_engine
-    from localrag.cli.remote_checks import check_remote
-    from localrag.settings import Settings, models_dir
+    from localrag.checkup import CheckResult
+    from localrag.checkup.machine import check_knowledge_base
+    from localrag.checkup.run import run_checks
 
-    yield checks.check_python()
-    yield from checks.check_sqlite()
-    yield checks.check_data()
-    yield checks.check_settings(invocation.settings)
-    try:
-        settings = invocation.settings()
-    except LocalragError:
-        settings = Settings()  # what is wrong with them was said above
-    yield from checks.check_models(settings)
-    yield from check_engine(settings)
-    yield from check_remote(settings)
-    tried, needed_mb = _engine_needs()
-    output.say("Trying the build of llama.cpp.")
-    yield checks.check_llama(tried)
-    yield checks.check_memory(needed_mb)
-    yield from checks.check_disk((models_dir(), Path.cwd()))
+    yield from run_checks(invocation.settings, Path.cwd(), output.say)
     try:
         path = invocation.kb_path()
     except (KnowledgeBaseNotFound, KnowledgeBaseAmbiguous) as error:
         if invocation.named_kb() is not None:
-            yield checks.CheckResult("Knowledge base", "fail", error.message, error.hint)
+            yield CheckResult("Knowledge base", "fail", error.message, error.hint)
         return
-    yield checks.check_knowledge_base(path)
-
-
-def _engine_needs() -> tuple[Path | None, int]:
-    """The smallest chat model, to try the build with, and the memory that the models in use take."""
-    from localrag.catalogue.installed import installed
-
-    usable = [model for model in installed() if model.verified is not False]
-    chat = [model for model in usable if model.role == "chat"]
-    small = min(chat, key=lambda model: model.size, default=None)
-    # `installed` lists the preferred of a role first.
-    first = {model.role: model for model in reversed(usable)}
-    needed = sum(model.entry.memory_mb if model.entry else model.size >> 20 for model in first.values())
-    return (small.path if small else None), needed
+    yield check_knowledge_base(path)
 
 
 _MARKS = {"ok": "ok", "warn": "warning", "fail": "FAILED"}

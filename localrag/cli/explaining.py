@@ -44,6 +44,7 @@ def _facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     for name, title in (("high", "Themes"), ("low", "Things")):
         if words[name]:
             facts.append((title, f"{', '.join(words[name])} (by {_BY.get(words['by'], words['by'])})"))
+    facts += [("Looked up", f"{step['question']} {step['answer']}") for step in data.get("steps", ())]
     if data["model"]:
         facts.append(
             ("Model", ", ".join(part for part in (data["model"], data["style"], _drawn(data)) if part))

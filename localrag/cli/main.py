@@ -44,6 +44,7 @@ from localrag.cli.sync import sync
 from localrag.cli.tag import tag
 from localrag.cli.vacuum import vacuum
 from localrag.cli.verify import verify
+from localrag.cli.web import web
 from localrag.errors import Cancelled, LocalragError
 
 TRACEBACK_VARIABLE = "LOCALRAG_TRACEBACK"
@@ -58,7 +59,7 @@ _NO_NUMBERS = {
 
 _SECTIONS = (
     ("From texts to answers, in this order", ("init", "add", "index", "ask")),
-    ("Look and talk", ("search", "sessions")),
+    ("Look and talk", ("search", "sessions", "web")),
     ("Change what is there", ("sync", "delete", "reembed", "retry", "summarize")),
     ("Put right what was read", ("entities", "relations", "claims", "aliases", "tag")),
     ("The file", ("info", "export", "merge", "verify", "repair", "vacuum")),
@@ -220,9 +221,12 @@ def cli(context: click.Context, invocation: Invocation) -> None:
     if not (sys.stdin and sys.stdin.isatty() and output.is_terminal(sys.stdout)):
         output.put(context.get_help())
         return
+    from localrag.settings import load_usable_settings
     from localrag.tui.app import run
 
-    run(invocation.named_kb(), invocation.settings())
+    # A mistake in the settings must not keep out the one place where it can be put right.
+    settings, wrong = load_usable_settings(flags=invocation.flags)
+    run(invocation.named_kb(), settings, [str(error) for error in wrong])
 
 
 for _command in (
@@ -254,6 +258,7 @@ for _command in (
     repair,
     summarize,
     vacuum,
+    web,
 ):
     cli.add_command(_command)
 

@@ -99,6 +99,22 @@ class EntityDesk(Desk):
                 made.append(self._decide(suggesting.accepting(self._store, items[number])))
         return made
 
+    def judge_pair(self, keys: tuple[str, str], *, same: bool) -> Decided:
+        """Accept or reject the suggestion about two folded names, wherever it stands in the list by now.
+
+        Raises `UsageError` if nothing of the kind is suggested any more.
+        """
+        with self._store.transaction():
+            item = suggesting.about(self._store, keys)
+            return self._decide(
+                suggesting.accepting(self._store, item) if same else suggesting.rejecting(item)
+            )
+
+    def sides(self, keys: tuple[str, str]) -> tuple[EntityView, EntityView]:
+        """The two entities of a suggestion. Raises `UsageError` if one is gone."""
+        one, other = (suggesting.entity_of(self._store, key) for key in keys)
+        return self.show(f"#{one.id}"), self.show(f"#{other.id}")
+
     def keep_apart(self, one: str, other: str) -> Decided:
         """Never take two names for one without being told so; takes back an automatic merge of them."""
         return self._decide(suggesting.keeping_apart(self._store, (one, other)))
@@ -139,13 +155,11 @@ class EntityDesk(Desk):
             raise UsageError(
                 f"{shown(into)} means {shown(row.name)} itself.", "Give the part that goes a name of its own."
             )
-        found = tuple(reference(self._find.document(path)) for path in documents)
-        where = Where(tuple(names), tuple(types), (), found)
+        where, sights = self._would_go(row, names, types, documents)
         if where == Where():
             raise UsageError(
                 "Which mentions should go is not said.", "Say it with --name, --type or --document."
             )
-        sights = [where.fits(sight) for sight in self._store.browse.sights(row.id)]
         if not any(sights):
             raise UsageError(f"No mention of {shown(row.name)} is like that.", self._parts(row))
         if all(sights):
@@ -154,6 +168,18 @@ class EntityDesk(Desk):
                 "Use `localrag entities rename` to give it another name, or ask for fewer.",
             )
         return self._decide(SplitEntity(row.key, key, new, where))
+
+    def would_go(
+        self,
+        name: str,
+        *,
+        names: Sequence[str] = (),
+        types: Sequence[str] = (),
+        documents: Sequence[str] = (),
+    ) -> tuple[int, int]:
+        """How many mentions a split would take, and how many there are; nothing is decided."""
+        where, sights = self._would_go(self._find.entity(name), names, types, documents)
+        return (0 if where == Where() else sum(sights)), len(sights)
 
     def rename(self, name: str, to: str) -> Decided:
         """Show an entity under another name, which means it from now on; the old one stays an alias."""
@@ -178,6 +204,14 @@ class EntityDesk(Desk):
         """Let an entity be none, whoever mentions it now or later; the texts stay as they are."""
         row = self._find.entity(name)
         return self._decide(DeleteEntity(row.key, row.name))
+
+    def _would_go(
+        self, row: EntityRow, names: Sequence[str], types: Sequence[str], documents: Sequence[str]
+    ) -> tuple[Where, Sequence[bool]]:
+        """The condition of a split, and for each mention whether it fits."""
+        found = tuple(reference(self._find.document(path)) for path in documents)
+        where = Where(tuple(names), tuple(types), (), found)
+        return where, [where.fits(sight) for sight in self._store.browse.sights(row.id)]
 
     def _parts(self, row: EntityRow) -> str:
         variants = self._store.browse.variants(row.id)

@@ -14,6 +14,8 @@ from localrag.store.database import Store
 from localrag.store.graph_rows import EntityRow
 from localrag.store.merges import LinkRow
 
+_ALL = 1_000_000
+
 REASONS = {
     "said": "a text says so",
     "initials": "the initials of the other name",
@@ -70,17 +72,7 @@ class Merged:
 
 def suggestions(store: Store, limit: int) -> list[Suggestion]:
     """Pairs that a person may decide about, the likeliest first, numbered from 1."""
-    return [
-        Suggestion(
-            number,
-            store.merges.written(row.key),
-            store.merges.written(row.into),
-            row.score,
-            (*_evidence(row), *_likeness(store, row)),
-            (row.key, row.into),
-        )
-        for number, row in enumerate(store.merges.likely(limit), 1)
-    ]
+    return [_suggestion(store, row, number) for number, row in enumerate(store.merges.likely(limit), 1)]
 
 
 def merged(store: Store, entity_id: int) -> tuple[Merged, ...]:
@@ -100,9 +92,17 @@ def chosen(store: Store, numbers: Collection[int]) -> list[Suggestion]:
     return [found[number] for number in dict.fromkeys(numbers)]
 
 
+def about(store: Store, keys: tuple[str, str]) -> Suggestion:
+    """The suggestion about these two folded names. Raises `UsageError` if there is none."""
+    for number, row in enumerate(store.merges.likely(_ALL), 1):
+        if (row.key, row.into) == keys:
+            return _suggestion(store, row, number)
+    raise UsageError("This is not suggested any more.", "Something was decided or read meanwhile.")
+
+
 def accepting(store: Store, item: Suggestion) -> MergeEntities:
     """The decision that accepts a suggestion: the entity of the lesser name becomes part of the other."""
-    one, other = (_entity(store, key) for key in item.keys)
+    one, other = (entity_of(store, key) for key in item.keys)
     if one.key == other.key:
         raise UsageError(f"{shown(item.name)} and {shown(item.into)} are one already.")
     return MergeEntities((one.key,), (one.name,), other.key, other.name)
@@ -154,11 +154,23 @@ def _typed(store: Store, text: str) -> tuple[str, str]:
     return entity.key, entity.name
 
 
-def _entity(store: Store, key: str) -> EntityRow:
+def entity_of(store: Store, key: str) -> EntityRow:
+    """The entity that a folded name means. Raises `UsageError` if there is none."""
     found = store.graph.find_by_keys([key])
     if not found:
         raise UsageError(f"There is no entity {shown(key)} any more.", "See `localrag entities suggest`.")
     return found[0]
+
+
+def _suggestion(store: Store, row: LinkRow, number: int) -> Suggestion:
+    return Suggestion(
+        number,
+        store.merges.written(row.key),
+        store.merges.written(row.into),
+        row.score,
+        (*_evidence(row), *_likeness(store, row)),
+        (row.key, row.into),
+    )
 
 
 def _evidence(row: LinkRow) -> tuple[str, ...]:

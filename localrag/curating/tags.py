@@ -48,15 +48,17 @@ class TagDesk(Desk):
             if only is None or only in row.documents
         ]
 
-    def add(self, tag: str, documents: Sequence[str]) -> Tagged:
+    def add(self, tag: str, documents: Sequence[str | int]) -> Tagged:
         """Give documents a tag; they keep it when they are changed, moved, or deleted and added again."""
         return self._change(AddTag, tag, documents)
 
-    def remove(self, tag: str, documents: Sequence[str]) -> Tagged:
+    def remove(self, tag: str, documents: Sequence[str | int]) -> Tagged:
         """Take a tag off documents."""
         return self._change(RemoveTag, tag, documents)
 
-    def _change(self, kind: type[AddTag] | type[RemoveTag], tag: str, documents: Sequence[str]) -> Tagged:
+    def _change(
+        self, kind: type[AddTag] | type[RemoveTag], tag: str, documents: Sequence[str | int]
+    ) -> Tagged:
         name = typed_line(tag, "tag")
         rows = self._documents(name, documents)
         if not rows:
@@ -72,10 +74,14 @@ class TagDesk(Desk):
                 changed.append(row.path)
         return Tagged(name, tuple(changed), tuple(unchanged))
 
-    def _documents(self, tag: str, named: Sequence[str]) -> dict[int, DocumentRow]:
-        """The documents that were named, by id. Raises `UsageError` if one is not there."""
+    def _documents(self, tag: str, named: Sequence[str | int]) -> dict[int, DocumentRow]:
+        """The documents that were named, by path or id, by id. Raises `UsageError` if one is not there."""
         try:
-            return {row.id: row for row in map(self._find.document, named)}
+            rows = [
+                self._store.documents.get(item) if isinstance(item, int) else self._find.document(item)
+                for item in named
+            ]
+            return {row.id: row for row in rows}
         except UsageError as error:
             try:
                 self._find.document(tag)

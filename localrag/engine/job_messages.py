@@ -36,6 +36,7 @@ def progress(
         "decode_rate": round(written, 1),
         "prompt_done": done,
         "prompt_total": total,
+        "urgent": any(job.request.priority > 0 for job in jobs),
     }
 
 

@@ -219,6 +219,9 @@ class ProgressEvent:
     prompt_total: int = 0
     """Its prompt tokens in all."""
 
+    urgent: bool = False
+    """Whether a job runs that a person waits for, so that background jobs stand still."""
+
 
 Event = TextEvent | ProgressEvent | Generation
 

@@ -41,6 +41,12 @@ class ClaimsRead:
     seconds: float
     """Wall time of the call; calls run side by side."""
 
+    said: tuple[str, ...] = ()
+    """What is claimed, in the model's words."""
+
+    document_id: int = 0
+    """The document."""
+
 
 @dataclass(frozen=True)
 class ClaimsFailed:

@@ -16,7 +16,7 @@ from localrag.extraction.claims import ClaimReader, ClaimReading
 from localrag.indexing import failures
 from localrag.indexing.budget import Budget, Meter
 from localrag.indexing.claim_events import ClaimsFailed, ClaimsRead
-from localrag.indexing.events import Progress
+from localrag.indexing.events import InHand, Progress
 from localrag.indexing.pace import Pace
 from localrag.indexing.patience import patiently
 from localrag.pausing import Pause
@@ -140,7 +140,15 @@ class ClaimStage:
                 if self._meter.overdue():
                     self._meter.drop()
                     return
-                yield pace.progress(last)
+                yield self._progress(pace, last)
+
+    def _progress(self, pace: Pace, last: ProgressEvent) -> Progress:
+        """How it goes, and what the model has before it."""
+        in_hand = tuple(
+            InHand(row.id, self._path(row.document_id), row.ordinal, row.heading, row.page)
+            for row, _, _ in list(self._drawn.values())
+        )
+        return replace(pace.progress(last), in_hand=in_hand, spent=self._meter.spent, stands=last.urgent)
 
     def _finished(
         self,
@@ -191,6 +199,8 @@ class ClaimStage:
             swapped=reading.swapped,
             undated=reading.undated,
             seconds=call.milliseconds / 1000,
+            said=tuple(claim.description for claim in reading.claims),
+            document_id=row.document_id,
         )
 
     def _failed(self, row: ChunkRow, request: GenerationRequest, generation: Generation) -> ClaimsFailed:

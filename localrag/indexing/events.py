@@ -41,6 +41,20 @@ class Embedded:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A relation as one chunk speaks of it."""
+
+    source: str
+    """Name of one end, as the chunk writes it."""
+
+    target: str
+    """Name of the other."""
+
+    words: str
+    """What the chunk says of it, or its keywords; may be empty."""
+
+
+@dataclass(frozen=True)
 class ChunkRead:
     """A chunk's entities and relations are stored."""
 
@@ -65,6 +79,15 @@ class ChunkRead:
     seconds: float
     """Wall time of its calls; calls run side by side."""
 
+    types: tuple[str, ...] = ()
+    """The type of each of `entities`."""
+
+    links: tuple[Link, ...] = ()
+    """The relations stored."""
+
+    document_id: int = 0
+    """The document."""
+
 
 @dataclass(frozen=True)
 class ChunkFailed:
@@ -84,6 +107,32 @@ class ChunkFailed:
 
     left_out: bool = False
     """Whether no later run tries it again, because it made the engine die."""
+
+    document_id: int = 0
+    """The document."""
+
+
+@dataclass(frozen=True)
+class InHand:
+    """A chunk that the model reads now, or that waits in the engine to be read next."""
+
+    chunk_id: int
+    """The chunk."""
+
+    document: str
+    """Path of its document as it is stored."""
+
+    ordinal: int
+    """Its place in the document, from 0."""
+
+    heading: str
+    """Headings above it; may be empty."""
+
+    page: int | None
+    """Page number from 1 where the format has pages."""
+
+    looks: int = 0
+    """Calls over it that have ended; from 1 on it is looked through again."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +156,18 @@ class Progress:
 
     seconds_left: float | None
     """Estimate from the measured rates; None until the model has begun to write."""
+
+    in_hand: tuple[InHand, ...] = ()
+    """What the model has before it, that which it got first at the head."""
+
+    spent: int = 0
+    """Tokens that the model read anew and wrote in this run, of calls that have ended."""
+
+    looks: int = 0
+    """Calls that looked through a chunk again, in this run."""
+
+    stands: bool = False
+    """Whether it stands still while a question is answered."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -127,11 +127,19 @@ class _Chooser:
                     heapq.heappush(self._heap, (-self._score(place), rank[place], place))
 
 
-def plan(store: Store, held: Collection[int] = ()) -> list[int]:
+def plan(store: Store, held: Collection[int] = (), prefer: Mapping[int, int] | None = None) -> list[int]:
     """Ids of all chunks that are to be read, in the order of reading; those that failed before come last.
 
-    Those in `held` are left out, and count as read.
+    Those in `held` are left out, and count as read. Chunks of the documents in `prefer` come before all
+    others, by the rank that is given there; among themselves they keep their order.
     """
+    return [row.id for row in planned(store, held, prefer)]
+
+
+def planned(
+    store: Store, held: Collection[int] = (), prefer: Mapping[int, int] | None = None
+) -> list[WaitingChunk]:
+    """The chunks of `plan`."""
     parts = [[row for row in rows if row.id not in held] for rows in store.chunks.waiting()]
     count = sum(map(len, parts))
     if not count:
@@ -139,4 +147,11 @@ def plan(store: Store, held: Collection[int] = ()) -> list[int]:
         return []
     few = [row.id for part in parts for row in part] if count <= FEW else None
     names = store.zero.incidence(of=few)
-    return [chunk_id for part in parts if part for chunk_id in reading_order(part, names)]
+    rows = {row.id: row for part in parts for row in part}
+    found = [rows[chunk_id] for part in parts if part for chunk_id in reading_order(part, names)]
+    return preferred(found, prefer or {})
+
+
+def preferred(rows: Iterable[WaitingChunk], prefer: Mapping[int, int]) -> list[WaitingChunk]:
+    """The rows of documents that have a rank before all others, by rank; else in the order that they have."""
+    return sorted(rows, key=lambda row: prefer.get(row.document_id, len(prefer)))

@@ -10,31 +10,29 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from localrag.engine.types import Generation, GenerationRequest, LanguageModel, ProgressEvent
+from localrag.engine.types import Generation, LanguageModel, ProgressEvent
 from localrag.engines import generation_row, instructions
 from localrag.errors import Cancelled, LocalragError
 from localrag.extraction.extractor import TASK, Extractor
 from localrag.extraction.gleaning import Call, ReadingJob, asks
 from localrag.indexing import failures
 from localrag.indexing.budget import Budget, Deadline, Meter
-from localrag.indexing.events import ChunkFailed, ChunkRead, Note, Progress
-from localrag.indexing.order import plan
+from localrag.indexing.events import ChunkFailed, ChunkRead, InHand, Link, Note, Progress
+from localrag.indexing.feed import Feed
 from localrag.indexing.pace import Pace
 from localrag.indexing.patience import patiently
+from localrag.indexing.preference import Preference
 from localrag.pausing import Pause
 from localrag.stopping import stoppable, wait_for
 from localrag.store.database import Store
 from localrag.store.rows import ChunkRow, FurtherCall, GenerationRow
 
 T = TypeVar("T")
-
-AHEAD = 64
-"""Requests that wait for a place in the engine, so that it never waits for the file."""
 
 _MOST_FAULTS = 3
 """Chunks in a row with an error that nobody foresaw, after which the run ends with it."""
@@ -44,106 +42,6 @@ _NO_DECISIONS = (
     "passage: gleaning is off in this run. Use llama-server, or set extraction.gleaning_threshold to 0: then "
     "every passage is looked through again."
 )
-
-
-class Feed:
-    """The pending chunks as requests, a few ahead of the engine.
-
-    `refill`, `follow` and `release` belong to the thread of the store; the engine's thread draws by
-    iterating. Each chunk is begun once in a run, so one that fails waits for the next run. When nothing is
-    ready an iteration stops for the moment only: an engine that draws again later gets what came meanwhile.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        extractor: Extractor,
-        pause: Pause | None = None,
-        cancel: threading.Event | None = None,
-        meter: Meter | None = None,
-    ) -> None:
-        """While `pause` is on nothing is handed out; an iteration that waits for its end obeys `cancel`.
-
-        What does not fit in the budget of `meter` is not handed out either.
-        """
-        self._store = store
-        self._extractor = extractor
-        self._pause = pause or Pause()
-        self._cancel = cancel
-        self._ready: deque[tuple[ReadingJob, GenerationRequest]] = deque()
-        self._drawn: dict[int, ReadingJob] = {}
-        self._held: set[int] = set()
-        self._planned: deque[int] = deque()
-        self._meter = meter or Meter(Budget())
-        self._next = 0
-        self.nameless: deque[ChunkRow] = deque()
-        """Chunks that name nothing, so that the model need not be asked."""
-        self.faulty: deque[tuple[ChunkRow, Exception]] = deque()
-        """Chunks that no request can be made of, with the error that nobody foresaw."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether a request waits to be drawn."""
-        return bool(self._ready)
-
-    def refill(self) -> bool:
-        """Fetch pending chunks until `AHEAD` wait; returns whether anything waits."""
-        if len(self._ready) < AHEAD // 2:
-            if not self._planned:
-                # Also what came in since the last plan. What is held is still pending in the file.
-                self._planned.extend(plan(self._store, self._held))
-            wanted = [self._planned.popleft() for _ in range(min(AHEAD, len(self._planned)))]
-            # Long ones first: at the end of a run the short ones fill what the long ones leave.
-            for row in sorted(self._store.chunks.many(wanted), key=lambda row: -row.tokens):
-                self._held.add(row.id)
-                self._put(row)
-        return bool(self._ready or self.nameless or self.faulty)
-
-    def _put(self, row: ChunkRow) -> None:
-        try:
-            job = ReadingJob(self._extractor, row)
-            request = job.request()
-        except LocalragError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this text's, and told with it
-            self.faulty.append((row, error))
-            return
-        if request is None:
-            self.nameless.append(row)
-        else:
-            self._ready.append((job, request))
-
-    def follow(self, job: ReadingJob, request: GenerationRequest) -> None:
-        """The next call of a chunk that was begun; it is drawn before any other."""
-        self._ready.appendleft((job, request))
-
-    def begin(self) -> None:
-        """Count drawn requests from 0 again, as each run of the engine does."""
-        self._drawn.clear()
-        self._next = 0
-
-    def __iter__(self) -> Iterator[GenerationRequest]:
-        return self
-
-    def __next__(self) -> GenerationRequest:
-        if not self._ready:
-            raise StopIteration
-        self._pause.wait(self._cancel)
-        job, request = self._ready[0]
-        if not self._meter.begin(job.chunk.id, job.chunk.tokens):
-            raise StopIteration
-        self._ready.popleft()
-        self._drawn[self._next] = job
-        self._next += 1
-        return request
-
-    def drawn(self, index: int) -> ReadingJob:
-        """The chunk whose call was drawn at this place; the place is forgotten."""
-        return self._drawn.pop(index)
-
-    def release(self, chunk_id: int) -> None:
-        """The chunk is read and no longer pending in the file."""
-        self._held.discard(chunk_id)
 
 
 class ReadingStage:
@@ -157,16 +55,18 @@ class ReadingStage:
         cancel: threading.Event | None,
         pause: Pause | None = None,
         meter: Meter | None = None,
+        prefer: Preference | None = None,
     ) -> None:
         self._store = store
         self._pause = pause or Pause()
         self._meter = meter or Meter(Budget())
         self._deadline = Deadline(self._meter, cancel)
-        self._feed = Feed(store, extractor, self._pause, cancel, self._meter)
+        self._feed = Feed(store, extractor, self._pause, cancel, self._meter, prefer)
         self._extractor = extractor
         self._model = model
         self._cancel = cancel
         self._faults = 0
+        self._looks = 0
         self._paths: dict[int, str] = {}
         self._gleans: bool | None = None
         """Whether chunks are looked through again; None until the model was asked whether it can decide."""
@@ -224,7 +124,25 @@ class ReadingStage:
                     self._feed.refill()
                 if not isinstance(event, ProgressEvent | Generation):
                     continue
-                yield pace.progress(last)
+                yield self._progress(pace, last)
+
+    def _progress(self, pace: Pace, last: ProgressEvent) -> Progress:
+        """How it goes, and what the model has before it."""
+        in_hand = tuple(
+            InHand(
+                job.chunk.id,
+                self._path(job.chunk.document_id),
+                job.chunk.ordinal,
+                job.chunk.heading,
+                job.chunk.page,
+                len(job.calls),
+            )
+            for job in self._feed.in_hand()
+        )
+        spent = self._meter.spent
+        return replace(
+            pace.progress(last), in_hand=in_hand, spent=spent, looks=self._looks, stands=last.urgent
+        )
 
     def _settle_gleaning(self) -> Iterator[Note]:
         """Find out whether the model can be asked for decisions, where the settings want that."""
@@ -266,6 +184,7 @@ class ReadingStage:
 
     def _heard(self, job: ReadingJob, generation: Generation) -> ChunkRead | ChunkFailed | None:
         """Take a result; None if the chunk has another call to wait for."""
+        self._looks += bool(job.calls)
         following = job.take(generation, glean=bool(self._gleans))
         if following is not None:
             self._feed.follow(job, following)
@@ -292,16 +211,29 @@ class ReadingStage:
 
         calls = patiently(store, self._cancel)
         self._feed.release(row.id)
-        read = [call.reading for call in calls]
-        self._meter.end(row.id, sum(len(found.entities) + len(found.relations) for found in read))
+        entities = [entity for call in calls for entity in call.reading.entities]
+        names = {entity.key: entity.name for entity in entities}
+        links = tuple(
+            Link(
+                names.get(relation.source_key, relation.source_key),
+                names.get(relation.target_key, relation.target_key),
+                relation.description or relation.keywords,
+            )
+            for call in calls
+            for relation in call.reading.relations
+        )
+        self._meter.end(row.id, len(entities) + len(links))
         return ChunkRead(
             row.id,
             self._path(row.document_id),
             row.ordinal,
-            tuple(entity.name for found in read for entity in found.entities),
-            sum(len(found.relations) for found in read),
+            tuple(entity.name for entity in entities),
+            len(links),
             sum(len(call.rejects) for call in calls),
             sum(call.generation.milliseconds for call in calls) / 1000,
+            tuple(entity.type for entity in entities),
+            links,
+            row.document_id,
         )
 
     def _failed(self, row: ChunkRow, reason: str, deaths: int = 0) -> ChunkFailed:
@@ -315,7 +247,7 @@ class ReadingStage:
             self._cancel,
         )
         path = self._path(row.document_id)
-        return ChunkFailed(row.id, path, reason, row.ordinal, left_out=left_out)
+        return ChunkFailed(row.id, path, reason, row.ordinal, left_out=left_out, document_id=row.document_id)
 
     def _path(self, document_id: int) -> str:
         """Path of a document; empty if it was deleted meanwhile."""

@@ -29,6 +29,7 @@ from localrag.indexing.events import (
     Note,
     Started,
 )
+from localrag.indexing.preference import Preference
 from localrag.indexing.reading import ReadingStage
 from localrag.indexing.summaries import SummaryStage, stage_of
 from localrag.indexing.summary_events import SummaryWritten
@@ -50,10 +51,12 @@ def index(
     settings: Settings,
     cancel: threading.Event | None = None,
     budget: Budget | None = None,
+    prefer: Preference | None = None,
 ) -> Generator[IndexEvent, None, None]:
     """Embed and read what is new, then embed the entities and relations found; events come as it happens.
 
-    With a `budget` it ends when that is used up, and the report says so. When `cancel` is set it stops within
+    With a `budget` it ends when that is used up, and the report says so. Chunks of the documents in `prefer`
+    are read before others; it may change while the run goes on. When `cancel` is set it stops within
     half a second and ends with `Finished` as always.
     Raises `KnowledgeBaseReadOnly`, `SettingsError` and `PromptError` at once; while it is iterated, before
     anything is done, `KnowledgeBaseBusy` if another program indexes the file, `EmbeddingSpaceMismatch` if the
@@ -63,7 +66,7 @@ def index(
     """
     if store.read_only:
         raise read_only_error(store.path)
-    return _Run(store, engines, settings, cancel, budget or Budget()).events()
+    return _Run(store, engines, settings, cancel, budget or Budget(), prefer or Preference()).events()
 
 
 def expected(store: Store, engines: Engines, settings: Settings) -> Estimate:
@@ -100,6 +103,7 @@ class _Run:
         settings: Settings,
         cancel: threading.Event | None,
         budget: Budget,
+        prefer: Preference,
     ) -> None:
         self._store = store
         self._engines = engines
@@ -113,6 +117,7 @@ class _Run:
         self._cancel = cancel
         self._budget = budget
         self._meter = Meter(budget)
+        self._prefer = prefer
         self._read = 0
         self._failed = 0
         self._left_out = 0
@@ -256,6 +261,7 @@ class _Run:
             self._cancel,
             self._engines.background,
             self._meter,
+            self._prefer,
         )
         for event in stage.run(ahead.chunks, ahead.chunk_tokens):
             if isinstance(event, ChunkRead):

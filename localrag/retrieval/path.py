@@ -83,6 +83,11 @@ def path(store: Store, query: Query, settings: RetrievalSettings) -> Finding:
     return replace(by_question(store, query, settings, note=note), mode="mix")
 
 
+def between_two(store: Store, first: int, second: int) -> list[Way]:
+    """The shortest ways between two entities, and those longer by one; no question ranks them."""
+    return _Roads(store, Query("")).ways([first, second])
+
+
 def _in_order(store: Store, query: Query, names: Sequence[Hit]) -> list[Hit]:
     """The entities in the order in which the question names them, as far as it does."""
     spans = named_spans(query.question)

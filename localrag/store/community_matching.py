@@ -1,4 +1,4 @@
-"""Which of the communities before a new division is which of those after it, by the members that they share."""
+"""Tells which community after a new division goes on from which one before it, by shared members."""
 
 from __future__ import annotations
 

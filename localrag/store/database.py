@@ -47,8 +47,8 @@ from localrag.store.reports import Reports
 from localrag.store.roots import Roots
 from localrag.store.session import Session
 from localrag.store.summaries import Summaries
-from localrag.store.tags import Tags
 from localrag.store.survey import Survey
+from localrag.store.tags import Tags
 from localrag.store.talk import Talk
 from localrag.store.traces import Traces
 from localrag.store.unfinished import take_over

@@ -51,7 +51,7 @@ class Divisions:
             digest.update(key.encode() + b"\0")
         for edge in edges:
             digest.update(f"{edge[0]} {edge[1]} {edge[2]:g}\n".encode())
-        before = dict(
+        before: dict[int, int] = dict(
             self._session.rows(
                 "SELECT m.entity_id, min(m.community_id) FROM community_members m JOIN communities c "
                 "ON c.id = m.community_id WHERE c.level = 0 GROUP BY m.entity_id"

@@ -74,7 +74,7 @@ class Survey:
 
     def _titles(self) -> dict[int, str]:
         """Titles of the communities without a report of the model, as a report of facts has them."""
-        counts = dict(
+        counts: dict[int, int] = dict(
             self._session.rows(
                 "SELECT entity_id, count(DISTINCT chunk_id) FROM mentions WHERE entity_id IS NOT NULL "
                 "GROUP BY entity_id"

@@ -9,23 +9,28 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on
-from textual.app import App, SystemCommand
+from textual import events, on
+from textual.app import App, ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
 from localrag.plain import plain
 from localrag.settings import Settings
-from localrag.tui import messages
+from localrag.tui import clipboard, messages
 from localrag.tui.doings import Doings
+from localrag.tui.guide import Standing
+from localrag.tui.model_choice import choose_model, job_ended, measure_model
+from localrag.tui.model_jobs import ModelJobs
 from localrag.tui.places import PLACES, make_screen
+from localrag.tui.preferences import dress
 from localrag.tui.reports import tell_of_addition, tell_of_index_run
 from localrag.tui.screens.dialogs import Confirm
 from localrag.tui.screens.opening import OpeningScreen
@@ -45,6 +50,8 @@ LAST_RESORT_SECONDS = 2 * CLOSE_SECONDS + 3.0
 """How long the process may live after the system asked it to end; longer than everything that is bounded."""
 
 _FAULT_SECONDS = 12.0
+_NOTE_SECONDS = 5.0
+_MOST_NOTES = 3
 _WIDTHS = [(0, "-narrow"), (76, "-medium"), (110, "-wide")]
 _HEIGHTS = [(0, "-tiny"), (16, "-low"), (22, "-tall")]
 _OPENING = "opening"
@@ -84,16 +91,19 @@ class LocalragApp(App[None]):
         *,
         folder: Path | None = None,
         signals: bool = False,
+        troubles: Sequence[str] = (),
     ) -> None:
         """`kb` is opened at once; without it the files of `folder` (the current one) are offered.
 
         `engines` replaces those that the settings name, for tests. With `signals` a request of the system
-        to end is obeyed like ctrl+q.
+        to end is obeyed like ctrl+q. `troubles` is what of the person's settings could not be used.
         """
         super().__init__()
         self.settings = settings
         self.folder = folder or Path.cwd()
         self.files = plain_lane("files")
+        self._copying = plain_lane("clipboard")
+        self.model_jobs = ModelJobs(self, lambda end: job_ended(self, end))
         self.session: Session | None = None
         self.doings = Doings()
         self._kb = kb
@@ -101,6 +111,13 @@ class LocalragApp(App[None]):
         self._signals = signals
         self._leaving = False
         self._index_again = False
+        self._note_times: list[float] = []
+        self._guiding = False
+        self.guide = Standing()
+        self._noted: tuple[Session, int] | None = None
+        self.setting_troubles = tuple(troubles)
+        """What of the person's settings could not be used when they were last read."""
+        self.usual_theme = self.theme
 
     def on_mount(self) -> None:
         """Show the first screen."""
@@ -108,6 +125,7 @@ class LocalragApp(App[None]):
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(name, self._leave_for, name)
+        dress(self, self.setting_troubles)
         self.set_interval(_REFRESH_SECONDS, self._refresh_while_busy)
         if self._kb is not None:
             self._open(self._kb, create=False)
@@ -134,14 +152,15 @@ class LocalragApp(App[None]):
         if session is None:
             return
         in_background(lambda: session.close(CLOSE_SECONDS, with_engines=False))
-        self._show_opening(fault)
+        self._note_recent(session)
+        self._show_opening(fault, session.path if fault else None)
         for item in PLACES:
             self.remove_mode(item.name)
 
-    def _show_opening(self, fault: Fault | None) -> None:
+    def _show_opening(self, fault: Fault | None, failed: Path | None = None) -> None:
         if _OPENING in self._modes:
             self.remove_mode(_OPENING)
-        self.add_mode(_OPENING, lambda: OpeningScreen(self.files, self.folder, fault))
+        self.add_mode(_OPENING, lambda: OpeningScreen(self.files, self.folder, fault, failed))
         self.switch_mode(_OPENING)
 
     # What the session tells
@@ -162,10 +181,16 @@ class LocalragApp(App[None]):
 
     def _answer_to(self, session: Session, message: Message) -> None:
         """What is done wherever the person is."""
-        if isinstance(message, messages.WentWrong):
+        if isinstance(message, messages.Opened):
+            self._note_recent(session)
+            if self._guiding:
+                self.action_guided_start("documents")
+        elif isinstance(message, messages.Refreshed):
+            self._note_recent(session)
+        elif isinstance(message, messages.WentWrong):
             self.show_fault(message.fault)
         elif isinstance(message, messages.IndexNote):
-            self.notify(message.text, severity="warning", markup=False)
+            self._tell_note(message.text)
         elif isinstance(message, messages.AddEnded):
             session.refresh()
             tell_of_addition(self, message)
@@ -188,6 +213,72 @@ class LocalragApp(App[None]):
             ):
                 session.index_run.begin()
 
+    def _note_recent(self, session: Session) -> None:
+        """Remember the file for the opening screen, with as many documents as it was last seen to have."""
+        if self.doings.status is None:
+            return
+        from localrag.tui.recent import note
+
+        path, documents = session.path, len(self.doings.status.documents)
+        if self._noted == (session, documents):
+            return
+        self._noted = (session, documents)
+        self.files.submit(lambda _: note(path, documents), self._show_fault_later)
+
+    def _show_fault_later(self, fault: Fault) -> None:
+        """Called in a thread."""
+        messages.call(self, lambda: self.show_fault(fault))
+
+    @property
+    def engines(self) -> SharedEngines:
+        """The engines of this run."""
+        return self._engines
+
+    def choose_model(
+        self, setting: str, value: str, done: Callable[[Fault | None, str], object]
+    ) -> None:
+        """Use another model from now on; `done` is told what came of it."""
+        choose_model(self, setting, value, done)
+
+    def measure_model(self, name: str) -> None:
+        """Measure how fast a model is on this machine."""
+        measure_model(self, name)
+
+    def action_guided_start(self, step: str = "") -> None:
+        """Set up step by step, from `step` or from wherever this stands now."""
+        from localrag.tui.screens.welcome import WelcomeScreen
+
+        self._guiding = False
+        if not isinstance(self.screen, WelcomeScreen):
+            self.push_screen(WelcomeScreen(step))
+
+    def ask_in_place(self, text: str) -> None:
+        """Ask a question where answers are read, from wherever the person is."""
+        from localrag.tui.screens.ask import AskScreen
+        from localrag.tui.widgets.question import Question
+
+        self.action_go("ask")
+        for screen in self.visited():
+            if isinstance(screen, AskScreen):
+                screen.question.focus()
+                screen.question.post_message(Question.Asked(text))
+
+    def guide_into(self, path: Path, *, create: bool) -> None:
+        """Open a knowledge base for the guided start, which goes on there."""
+        self._guiding = True
+        self._open(path, create=create)
+
+    def _tell_note(self, text: str) -> None:
+        """Show a note of a run; of many at once only the first few, since a flood would hold up the keys."""
+        now = time.monotonic()
+        self._note_times = [moment for moment in self._note_times if now - moment < _NOTE_SECONDS]
+        self._note_times.append(now)
+        if len(self._note_times) <= _MOST_NOTES:
+            self.notify(text, severity="warning", timeout=_NOTE_SECONDS, markup=False)
+        elif len(self._note_times) == _MOST_NOTES + 1:
+            words = "There is more to know of the run: the place of indexing (f4) lists it all."
+            self.notify(words, severity="warning", timeout=_NOTE_SECONDS, markup=False)
+
     def visited(self) -> list[PlaceScreen]:
         """The screens of the places that have been shown since the knowledge base was opened."""
         stacks = (self._screen_stacks.get(item.name, []) for item in PLACES)
@@ -197,6 +288,16 @@ class LocalragApp(App[None]):
         session = self.session
         if session is not None and (session.index_run.active or session.additions.active):
             session.refresh()
+
+    def take_settings(self, settings: Settings) -> None:
+        """Use other settings while no knowledge base is open."""
+        in_background(lambda: self._engines.take(settings))
+
+    def action_change_theme(self) -> None:
+        """Choose the colours, in place of Textual's own list, which keeps nothing."""
+        from localrag.tui.screens.colours import ColoursDialog
+
+        self.push_screen(ColoursDialog())
 
     # Where the person goes
 
@@ -234,6 +335,30 @@ class LocalragApp(App[None]):
         """Tell what went wrong, in a notification."""
         self.notify(fault.text, severity="error", timeout=_FAULT_SECONDS, markup=False)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Drop keys that come when the screens have gone: at the end they would be taken for an error."""
+        if isinstance(event, events.Key):
+            try:
+                self.screen  # noqa: B018  # raises where there is none
+            except ScreenStackError:
+                return
+        await super().on_event(event)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy by the terminal's own way and by a program of this machine, since either may do nothing."""
+        super().copy_to_clipboard(text.encode("utf-8", "replace").decode())
+
+        def job(_: None) -> None:
+            clipboard.copy(text, os.environ)
+
+        if not self.is_headless:
+            self._copying.submit(job, lambda fault: None)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+c with nothing selected: say how to quit, for that is what many people mean by it."""
+        words = "Press ctrl+q or f10 to quit. Ctrl+c copies what is selected; nothing is."
+        self.notify(words, title="Nothing was copied", markup=False)
+
     def action_help(self) -> None:
         """Explain what has the focus."""
         from localrag.tui.screens.help import HelpScreen, help_of, keys_of
@@ -243,11 +368,14 @@ class LocalragApp(App[None]):
     async def action_quit(self) -> None:
         """End; asks first while something is being stored. A second time it ends without asking."""
         session = self.session
-        if isinstance(self.screen, Confirm) or self._leaving or session is None:
+        if isinstance(self.screen, Confirm) or self._leaving:
             self._leave()
-        elif session.index_run.active or session.additions.active:
+        elif session is not None and (session.index_run.active or session.additions.active):
             doing = "Indexing" if session.index_run.active else "Adding"
             question = f"{doing} is still running. Stop it and quit? What is done so far is kept."
+            self.push_screen(Confirm(question, "Stop and quit", "Keep going"), self._leave_if)
+        elif self.model_jobs.active:
+            question = "A model is being fetched or checked. Stop and quit? What was fetched is kept."
             self.push_screen(Confirm(question, "Stop and quit", "Keep going"), self._leave_if)
         else:
             self._leave()
@@ -289,6 +417,8 @@ class LocalragApp(App[None]):
     def shut_down(self) -> None:
         """Stop what still runs after the application has ended, however it ended; takes a bounded time."""
         self.files.close()
+        self._copying.close()
+        self.model_jobs.close(CLOSE_SECONDS)
         if self.session is not None:
             self.session.close(CLOSE_SECONDS)
         else:
@@ -310,6 +440,7 @@ class LocalragApp(App[None]):
         yield SystemCommand("Help", "Explain the screen and its keys", self.action_help)
         yield SystemCommand("Quit", "End localrag", self.action_quit)
         yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
+        yield SystemCommand("Guided start", "Set up step by step", self.action_guided_start)
         if self.session is not None:
             yield SystemCommand("Open another knowledge base", "Close this one", self.action_leave_file)
             for item in PLACES:
@@ -339,13 +470,15 @@ class LocalragApp(App[None]):
             self.leave_session()
 
 
-def run(kb: Path | None, settings: Settings) -> None:
+def run(kb: Path | None, settings: Settings, troubles: Sequence[str] = ()) -> None:
     """Open the application in this terminal; returns when it has ended and everything is stopped.
 
-    `kb` is opened at once, else the person chooses. The terminal is restored whatever happens. Raises
-    `SystemExit` with code 1 after an error in the application itself, which has been told by then.
+    `kb` is opened at once, else the person chooses; `troubles` is told at the start. The terminal is restored
+    whatever happens. Raises `SystemExit` with code 1 after an error in the application itself, which has been
+    told by then.
     """
-    app = LocalragApp(kb, settings, signals=threading.current_thread() is threading.main_thread())
+    signals = threading.current_thread() is threading.main_thread()
+    app = LocalragApp(kb, settings, signals=signals, troubles=troubles)
     try:
         app.run()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -22,6 +23,8 @@ class Doings:
         """How far the open question is; empty while none is."""
         self.index: IndexState | None = None
         """How far the index run is; None while none goes on."""
+        self.paused = False
+        """Whether the index run stands still because a person wants that."""
         self.stopping = ""
         """What is being stopped."""
         self.adding = ""
@@ -47,15 +50,17 @@ class Doings:
             self.stage = ""
         elif isinstance(message, messages.AddProgress):
             place = f" ({message.done:,} of {message.total:,})" if message.total > 1 else ""
-            self.adding = f"Adding {plain(message.name)}{place}"
+            self.adding = f"{message.verb} {plain(message.name)}{place}"
         elif isinstance(message, messages.AddEnded):
             self.adding = ""
         elif isinstance(message, messages.IndexProgress):
             self.index = message.state
+        elif isinstance(message, messages.IndexPaused):
+            self.paused = message.paused
         elif isinstance(message, messages.IndexStopping):
             self.stopping = "Stopping the index run"
         elif isinstance(message, messages.IndexEnded):
-            self.index, self.stopping = None, ""
+            self.index, self.stopping, self.paused = None, "", False
 
     @property
     def busy(self) -> bool:
@@ -65,7 +70,8 @@ class Doings:
     @property
     def engine_words(self) -> str:
         """What the engine does, in one line."""
-        return engine_words(self.stage, self.index, self.stopping, self.adding)
+        index = replace(self.index, paused=self.paused) if self.index is not None else None
+        return engine_words(self.stage, index, self.stopping, self.adding)
 
     @property
     def file_words(self) -> str:

@@ -16,13 +16,15 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from localrag.tui.paths import FoundFile
+from localrag.tui.run_state import RunState
 from localrag.tui.words import Fault, IndexState
 
 if TYPE_CHECKING:  # these modules bring NumPy, which the first paint does not wait for
     from localrag.adding import AddReport
     from localrag.answering.types import Answer
     from localrag.indexing import IndexReport
-    from localrag.kb import Status
+    from localrag.kb import Status, SyncReport
+    from localrag.retrieval.types import Retrieved
     from localrag.tui.session import Session
 
 
@@ -42,6 +44,10 @@ class FromSession(Message, bubble=False):
     """A message of the open knowledge base: the application takes note of it and gives it to every place."""
 
 
+class Often(FromSession, bubble=False):
+    """A message that only says how far something is, many times a minute: no key works otherwise by it."""
+
+
 @dataclass
 class Said(Message, bubble=False):
     """Carries a message of a session to the application."""
@@ -51,6 +57,14 @@ class Said(Message, bubble=False):
 
     message: Message
     """What it says."""
+
+    def can_replace(self, message: Message) -> bool:
+        """If that holds for what is carried."""
+        return (
+            isinstance(message, Said)
+            and message.session is self.session
+            and self.message.can_replace(message.message)
+        )
 
 
 @dataclass
@@ -73,7 +87,7 @@ class OpenFailed(FromSession):
 
 
 @dataclass
-class Refreshed(FromSession):
+class Refreshed(Often):
     """The state of the knowledge base, read anew."""
 
     status: Status
@@ -106,7 +120,7 @@ class ModelsChanged(FromSession):
 
 
 @dataclass
-class AskStage(FromSession):
+class AskStage(Often):
     """How far a question is before its answer begins."""
 
     number: int
@@ -115,9 +129,51 @@ class AskStage(FromSession):
     words: str
     """What is being done."""
 
+    progress: float | None = None
+    """How much of it is done, between 0 and 1; None where that is not known."""
+
     def can_replace(self, message: Message) -> bool:
         """Only the last stage matters."""
         return isinstance(message, AskStage) and message.number == self.number
+
+
+@dataclass
+class AskStored(FromSession):
+    """The question is stored in its conversation, whatever becomes of its answer."""
+
+    number: int
+    """Number of the question."""
+
+    conversation: int
+    """The conversation's id."""
+
+    message: int
+    """The id of the question in it."""
+
+
+@dataclass
+class AskRewritten(FromSession):
+    """A question that needs what was said before was written out."""
+
+    number: int
+    """Number of the question."""
+
+    question: str
+    """As it is searched."""
+
+
+@dataclass
+class AskFound(FromSession):
+    """What was found for a question, before the model has read it."""
+
+    number: int
+    """Number of the question."""
+
+    retrieved: Retrieved
+    """What was found."""
+
+    final: bool
+    """False for what words and names alone have found; what all searches find follows."""
 
 
 @dataclass
@@ -132,7 +188,7 @@ class AskNote(FromSession):
 
 
 @dataclass
-class AnswerPiece(FromSession):
+class AnswerPiece(Often):
     """A piece of the streamed answer."""
 
     number: int
@@ -157,7 +213,7 @@ class AnswerEnded(FromSession):
 
 
 @dataclass
-class AddProgress(FromSession):
+class AddProgress(Often):
     """How far an addition is."""
 
     name: str
@@ -168,6 +224,9 @@ class AddProgress(FromSession):
 
     total: int
     """Files in all."""
+
+    verb: str = "Adding"
+    """What is done with it."""
 
     def can_replace(self, message: Message) -> bool:
         """Only the last file matters."""
@@ -187,17 +246,31 @@ class AddEnded(FromSession):
     then_index: bool = False
     """Whether to begin reading now."""
 
+    synced: SyncReport | None = None
+    """All that was found, if the followed folders were compared."""
+
 
 @dataclass
-class IndexProgress(FromSession):
+class IndexProgress(Often):
     """How far an index run is."""
 
     state: IndexState
-    """The numbers."""
+    """The numbers, for one line."""
+
+    run: RunState | None = None
+    """All that is known of it; None from whoever tells of less."""
 
     def can_replace(self, message: Message) -> bool:
         """Only the last numbers matter."""
         return isinstance(message, IndexProgress)
+
+
+@dataclass
+class IndexPaused(FromSession):
+    """An index run stands still, or goes on, because a person wants that."""
+
+    paused: bool
+    """Whether it stands still."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -56,6 +57,35 @@ def addable(text: str, folder: Path) -> tuple[Path | None, str]:
     if not os.access(path, os.R_OK):
         return None, f"{path} may not be read."
     return path, ""
+
+
+def addable_all(text: str, folder: Path) -> tuple[list[Path], str]:
+    """Check a line of paths that are to be added: (paths, "") or ([], what is wrong with one of them).
+
+    Several files that are dragged into a terminal come parted by blanks, quoted as a shell wants them.
+    """
+    path, problem = addable(text, folder)
+    if path is not None:
+        return [path], ""
+    pieces = _pieces(text)
+    if len(pieces) < 2:
+        return [], problem
+    found: list[Path] = []
+    for piece in pieces:
+        path, wrong = addable(piece, folder)
+        if path is None:
+            # Blanks that nothing quotes may as well belong to one name.
+            return [], wrong if found else problem
+        found.append(path)
+    return list(dict.fromkeys(found)), ""
+
+
+def _pieces(text: str) -> list[str]:
+    """The paths of a line, each as it was typed but for quotes and backslashes."""
+    try:
+        return shlex.split(text, posix=os.sep == "/")
+    except ValueError:  # a quote that does not end
+        return [text]
 
 
 def knowledge_bases(folder: Path) -> list[FoundFile]:

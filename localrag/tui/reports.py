@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from localrag.plain import plain
+from localrag.tui.syncing import in_words
 from localrag.tui.words import count
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ def tell_of_addition(app: LocalragApp, message: AddEnded) -> None:
     if message.fault is not None:
         app.show_fault(message.fault)
     elif report is not None:
-        words = addition_words(report)
-        if report.failed or not report.added + report.changed:
+        words = addition_words(report) if message.synced is None else in_words(message.synced)
+        if report.failed or (message.synced is None and not report.added + report.changed):
             app.notify(words, severity="warning", markup=False)
         else:
             app.notify(words, markup=False)
@@ -44,7 +45,9 @@ def addition_words(report: AddReport) -> str:
 
 
 def tell_of_index_run(app: LocalragApp, message: IndexEnded) -> None:
-    """Say what was read, or why nothing was."""
+    """Say what was read, or why nothing was; not where the place of reading says it better."""
+    if getattr(app.screen, "PLACE", "") == "index":
+        return
     report = message.report
     if message.fault is not None:
         app.show_fault(message.fault)

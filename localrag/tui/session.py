@@ -50,6 +50,7 @@ class SharedEngines:
     def __init__(self, settings: Settings, engines: Engines | None = None) -> None:
         self._settings = settings
         self._engines = engines
+        self._given = engines is not None
         self._lock = threading.Lock()
 
     def get(self) -> Engines:
@@ -60,6 +61,17 @@ class SharedEngines:
 
                 self._engines = Engines(self._settings)
             return self._engines
+
+    def take(self, settings: Settings) -> None:
+        """Use other settings: the engines are made anew where models are started with them; may block."""
+        with self._lock:
+            before, self._settings = self._settings, settings
+            parts = ("models", "engine", "remote")
+            same = all(getattr(before, part) == getattr(settings, part) for part in parts)
+            if self._given or self._engines is None or same:
+                return
+            old, self._engines = self._engines, None
+        old.close()
 
     def close(self) -> None:
         """Stop what runs; may block."""
@@ -95,7 +107,7 @@ class Session:
         """Asks, one question at a time."""
         self.additions = Additions(self._lane("add"), self._tell, self._leaving)
         """Adds files."""
-        self.index_run = IndexRun(self._lane("index"), self._tell)
+        self.index_run = IndexRun(self._lane("index"), self._tell, lambda: self.settings)
         """Lets the model read."""
 
     def open(self, post: Callable[[Message], None]) -> None:
@@ -168,6 +180,46 @@ class Session:
             return result
 
         self._submit(self._change, target, change, done, failed, "")
+
+    def consult(
+        self,
+        target: MessagePump,
+        job: Callable[[KnowledgeBase], T],
+        done: Callable[[T], object],
+        failed: Callable[[Fault], object] | None = None,
+    ) -> None:
+        """Like `look` for a job that needs the model: it waits for the question in hand."""
+        self._submit(self.questions.lane, target, job, done, failed, "")
+
+    def take_settings(self, settings: Settings) -> bool:
+        """Use other settings from the next use on; false if models must stay as they are, since work goes on.
+
+        Each lane opens the file anew before its next job, so that what runs ends with what it began with.
+        """
+        idle = not (self.questions.active or self.index_run.active or self.additions.active)
+        self.settings = settings
+        lanes = (
+            self.questions.lane,
+            self.additions.lane,
+            self.index_run.lane,
+            self._look,
+            self._change,
+            self._watch,
+        )
+
+        def renew() -> None:
+            for lane in lanes:
+                lane.renew()
+
+        def take(_: KnowledgeBase) -> None:
+            self._engines.take(settings)
+            renew()
+
+        if idle:
+            self._change.submit(take, lambda fault: self._post(WentWrong(fault)))
+        else:
+            renew()
+        return idle
 
     def close(self, seconds: float, *, with_engines: bool = True) -> bool:
         """Stop everything and close the file; blocks for at most about `seconds`. Whether all has ended.

@@ -45,6 +45,12 @@ class IndexState:
     doing: str = ""
     """Words that go before the numbers, for a stage without chunks."""
 
+    paused: bool = False
+    """Whether it stands still because a person wants that."""
+
+    stands: bool = False
+    """Whether it stands still while a question is answered."""
+
 
 def count(number: int, one: str, many: str = "") -> str:
     """`1 document`, `12 documents`."""
@@ -89,6 +95,9 @@ def document_state(status: str, read: int, failed: int, chunks: int) -> str:
 def index_words(state: IndexState) -> str:
     """An index run in one line."""
     parts = [state.doing or f"Reading: {state.read:,} of {state.total:,} chunks"]
+    if state.paused or state.stands:
+        why = "paused" if state.paused else "waits for the answer"
+        return " · ".join(("Index " + why, *parts))
     if state.rate:
         parts.append(f"{state.rate:.0f} tokens/s")
     if state.seconds_left is not None:

@@ -84,6 +84,12 @@ class Lane(Generic[T]):
             self._jobs.put((job, on_fault))
             return True
 
+    def renew(self) -> None:
+        """Let the next job have a new thing: what is held now is released after the jobs before."""
+        with self._lock:
+            if not self._closed and self._thread is not None:
+                self._jobs.put((_renew_mark, _ignore))
+
     def close(self) -> None:
         """Take no more jobs, forget those that have not begun, end after the one that runs."""
         with self._lock:
@@ -104,6 +110,11 @@ class Lane(Generic[T]):
         while (item := self._jobs.get()) is not None:
             job, on_fault = item
             if self._closed:
+                continue
+            if job is _renew_mark:
+                while held:
+                    with Caught(_ignore):
+                        self._release(held.pop())
                 continue
             with Caught(on_fault):
                 if not held:
@@ -157,3 +168,7 @@ class Pieces:
 
 def _ignore(fault: Fault) -> None:
     """Nobody is left to tell."""
+
+
+def _renew_mark(_: object) -> None:
+    """Stands among the jobs where what the lane holds is to be made anew."""

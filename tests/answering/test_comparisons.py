@@ -1,4 +1,4 @@
-"""Questions that compare are taken apart by their form, and what the answers come to is no matter of a model."""
+"""Questions that compare are taken apart by their form, and no model says what the answers come to."""
 
 from __future__ import annotations
 

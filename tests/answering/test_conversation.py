@@ -185,8 +185,8 @@ def test_a_question_can_take_the_place_of_one_that_was_not_answered(opened: Open
         # Nothing was said before, so that nothing was to be written out.
         assert tasks(model) == ["answer"]
         kb.ask(FOLLOW, options=AskOptions(session=stored.session, replaces=rows[0].id))
-        assert [row.text for row in kb.sessions.messages(stored.session)][0] == FOLLOW
-        assert len(kb.sessions.messages(stored.session)) == 2
+        asked, _ = kb.sessions.messages(stored.session)
+        assert asked.text == FOLLOW
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_told(opened: Open) -> None:

@@ -61,9 +61,10 @@ def test_what_is_described_is_looked_up_first_and_cited(kb: KnowledgeBase) -> No
     assert spans_hold(kb, answer)
     assert "Marta Lind built it" in answer.citations[1].text
     assert answer.steps == (steps[1],)
-    assert answer.to_json()["steps"] == [
-        {"question": STEP, "answer": "Marta Lind", "documents": ["bridge.md"]}
-    ]
+    told = [{"question": STEP, "answer": "Marta Lind", "documents": ["bridge.md"]}]
+    assert answer.to_json()["steps"] == told
+    assert answer.explanation is not None
+    assert answer.explanation.to_json()["steps"] == told
 
 
 @pytest.mark.parametrize(

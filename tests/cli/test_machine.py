@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from localrag import engines as engines_module
-from localrag.cli.engine_checks import check_engine
+from localrag.checkup.engine import check_engine
 from localrag.engine import measuring, tuned
 from localrag.engine.gguf import inspect
 from localrag.engine.measuring import Measured

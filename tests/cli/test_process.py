@@ -250,7 +250,7 @@ def test_without_a_command_the_application_opens(folder: Path, words: tuple[str,
         "import sys\n"
         "from localrag.cli.main import main\n"
         "from localrag.tui import app\n"
-        "app.run = lambda kb, settings: print('OPENED', kb, type(settings).__name__)\n"
+        "app.run = lambda kb, settings, troubles: print('OPENED', kb, type(settings).__name__)\n"
         "main()\n"
     )
     code, text = in_terminal(*words, delay=None, program=("-c", program))

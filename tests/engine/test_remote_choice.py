@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from localrag.cli.checks import check_models
-from localrag.cli.remote_checks import check_remote
+from localrag.checkup.machine import check_models
+from localrag.checkup.remote import check_remote
 from localrag.engine.programs import Choice
 from localrag.engine.remote import RemoteModel
 from localrag.engine.remote_address import KEY_VARIABLE, parse_address

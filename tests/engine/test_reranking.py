@@ -11,7 +11,7 @@ import pytest
 
 from localrag.catalogue.installed import unusable
 from localrag.catalogue.rerankers import find_reranker
-from localrag.cli.checks import check_models
+from localrag.checkup.machine import check_models
 from localrag.engine.options import EngineOptions
 from localrag.engine.reranker import WorkerReranker
 from localrag.engines import Engines

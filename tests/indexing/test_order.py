@@ -87,7 +87,7 @@ def test_every_chunk_comes_once_and_always_in_the_same_order(
 def test_a_run_reads_in_this_order_and_takes_in_what_comes_meanwhile(
     empty_kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("localrag.indexing.reading.AHEAD", 2)
+    monkeypatch.setattr("localrag.indexing.feed.AHEAD", 2)
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.txt").write_text("The keeper Olga Ness was alone on the island.")

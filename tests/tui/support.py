@@ -112,7 +112,7 @@ async def running(
         app.shut_down()
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], Any], seconds: float = 8.0) -> None:
+async def until(pilot: Pilot[None], condition: Callable[[], Any], seconds: float = 30.0) -> None:
     """Wait for something; fails with the screen's text if it does not come."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -121,9 +121,14 @@ async def until(pilot: Pilot[None], condition: Callable[[], Any], seconds: float
         await pilot.pause(0.02)
 
 
-async def sees(pilot: Pilot[None], words: str, seconds: float = 8.0) -> None:
+async def sees(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
     """Wait until some words stand on the screen."""
     await until(pilot, lambda: words in screen_text(pilot.app), seconds)
+
+
+def told(app: LocalragApp, words: str) -> bool:
+    """Whether a notification with these words is shown; on the screen its lines may be broken anywhere."""
+    return any(words in notification.message for notification in app._notifications)
 
 
 def screen_text(app: Any) -> str:

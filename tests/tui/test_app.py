@@ -10,54 +10,14 @@ from pathlib import Path
 
 import pytest
 from textual.command import CommandPalette
-from textual.widgets import Input, OptionList
 
 from localrag.engine.scripted import ScriptedModel
 from localrag.engine.types import Event, GenerationRequest
-from localrag.kb import KnowledgeBase
 from localrag.tui import app as app_module
-from localrag.tui.screens.help import HelpScreen
 from localrag.tui.screens.ask import AskScreen
-from localrag.tui.screens.opening import OpeningScreen
+from localrag.tui.screens.help import HelpScreen
 from localrag.tui.widgets.conversation import CitationList
-from tests.tui.support import ask, library, ask_screen, running, screen_text, sees, until
-
-
-async def test_without_a_file_the_folder_is_listed_and_one_opens(tmp_path: Path) -> None:
-    library(tmp_path)
-    async with running(None, folder=tmp_path) as (app, pilot):
-        await sees(pilot, "small.localrag")
-        assert app.screen.query_one(OptionList).has_focus
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
-        await sees(pilot, "harbour.md")
-        assert ask_screen(app).question.has_focus
-
-
-async def test_a_name_creates_a_knowledge_base(tmp_path: Path) -> None:
-    async with running(None, folder=tmp_path) as (app, pilot):
-        await sees(pilot, "There is no knowledge base in")
-        assert app.screen.query_one(Input).has_focus
-        await pilot.press("enter")
-        await sees(pilot, "Type a name.")
-        await pilot.press(*"notes", "enter")
-        await sees(pilot, "This knowledge base is empty")
-        assert ask_screen(app).session.path == tmp_path / "notes.localrag"
-    with KnowledgeBase.open(tmp_path / "notes.localrag") as kb:
-        assert kb.status().documents == ()
-
-
-@pytest.mark.parametrize(("name", "said"), [("gone.localrag", "gone.localrag"), ("texts.txt", "texts.txt")])
-async def test_a_file_that_cannot_be_opened_leads_back_to_the_list(
-    tmp_path: Path, name: str, said: str
-) -> None:
-    (tmp_path / "texts.txt").write_text("This is no knowledge base at all. " * 100)
-    async with running(tmp_path / name, folder=tmp_path, size=(140, 40)) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
-        await sees(pilot, said)
-        assert app.session is None
-        await pilot.press(*"fresh", "enter")
-        await sees(pilot, "This knowledge base is empty")
+from tests.tui.support import ask, ask_screen, library, running, screen_text, sees, until
 
 
 @pytest.mark.parametrize("size", [(140, 40), (60, 20)])

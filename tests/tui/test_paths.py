@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localrag.tui.paths import addable, chosen_file, knowledge_bases, typed_path
+from localrag.tui.paths import addable, addable_all, chosen_file, knowledge_bases, typed_path
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,17 @@ def test_a_name_opens_or_creates(tmp_path: Path) -> None:
     assert chosen_file("new", tmp_path) == (tmp_path / "new.localrag", True)
     assert chosen_file("v1.2", tmp_path) == (tmp_path / "v1.2.localrag", True)
     assert chosen_file(" ", tmp_path) == (None, False)
+
+
+def test_several_paths_in_one_line(tmp_path: Path) -> None:
+    for name in ("a b.md", "c.md", "d.md"):
+        (tmp_path / name).write_text("x")
+    found = [tmp_path / "a b.md", tmp_path / "c.md"]
+    assert addable_all("a b.md", tmp_path) == (found[:1], "")
+    assert addable_all("'a b.md' c.md", tmp_path) == (found, "")
+    assert addable_all("a\\ b.md c.md c.md", tmp_path) == (found, "")
+    assert addable_all(f"'{tmp_path / 'a b.md'}' file://{tmp_path / 'c.md'}", tmp_path) == (found, "")
+    assert addable_all("c.md gone.md", tmp_path)[1] == f"There is no file or folder {tmp_path / 'gone.md'}."
+    assert "gone for good" in addable_all("gone for good", tmp_path)[1]
+    assert "c.md 'd.md" in addable_all("c.md 'd.md", tmp_path)[1]
+    assert addable_all("  ", tmp_path)[0] == []

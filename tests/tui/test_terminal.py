@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -22,13 +23,15 @@ import pty
 import struct
 import termios
 
+_MODE = re.compile(rb"\x1b\[\?(\d+)([hl])")
+
 ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 class Terminal:
     """A program under a pseudo terminal of 80×24."""
 
-    def __init__(self, *arguments: str, folder: Path) -> None:
+    def __init__(self, *arguments: str, folder: Path, program: tuple[str, ...] = ("-m", "localrag")) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(slave)
@@ -40,7 +43,7 @@ class Terminal:
             "LOCALRAG_CONFIG": os.devnull,
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "localrag", *arguments],
+            [sys.executable, *program, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -57,6 +60,14 @@ class Terminal:
             assert time.monotonic() < deadline, self.output[-2000:]
             if select.select([self.master], [], [], 0.1)[0]:
                 self.output += os.read(self.master, 65536)
+
+    def modes_left(self) -> set[int]:
+        """The modes of the terminal that were switched and not switched back: mouse, screen, paste, cursor."""
+        state: dict[int, bool] = {}
+        for number, on in _MODE.findall(self.output):
+            state[int(number)] = on == b"h"
+        # Everything is off in a fresh terminal, but for the cursor, which is seen, and the wrapping of lines.
+        return {number for number, on in state.items() if on != (number in {7, 25})}
 
     def type(self, keys: bytes) -> None:
         """Press keys."""
@@ -82,31 +93,68 @@ class Terminal:
         os.close(self.slave)
 
 
-@pytest.mark.parametrize("how", ["key", "signal"])
+def check_given_back(terminal: Terminal) -> None:
+    """The terminal is as it was: its line discipline, the screen, the mouse, the cursor, the way of pasting."""
+    assert LEAVE_SCREEN in terminal.output
+    assert terminal.output.count(ENTER_SCREEN) == terminal.output.count(LEAVE_SCREEN)
+    assert terminal.modes_left() == set()
+    assert b"Traceback" not in terminal.output
+    assert termios.tcgetattr(terminal.slave) == terminal.before
+
+
+@pytest.mark.parametrize("how", ["ctrl+q", "f10", "SIGTERM", "SIGHUP"])
 def test_the_terminal_is_given_back(tmp_path: Path, how: str) -> None:
     library(tmp_path)
     terminal = Terminal("--kb", "small.localrag", folder=tmp_path)
     try:
-        terminal.read_until(b"harbour.md")
+        terminal.read_until(b"Ask a question")
         assert ENTER_SCREEN in terminal.output
-        if how == "key":
-            terminal.type(b"\x11")
+        assert {1000, 1049} <= terminal.modes_left(), "there is something to give back"
+        if how.startswith("SIG"):
+            terminal.process.send_signal(getattr(signal, how))
         else:
-            terminal.process.send_signal(signal.SIGTERM)
+            terminal.type({"ctrl+q": b"\x11", "f10": b"\x1b[21~"}[how])
         assert terminal.end() == 0
-        assert LEAVE_SCREEN in terminal.output
-        assert b"Traceback" not in terminal.output
-        assert termios.tcgetattr(terminal.slave) == terminal.before
+        check_given_back(terminal)
     finally:
         terminal.close()
     assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["small.localrag"]
+
+
+BROKEN = """
+import sys
+from localrag.cli.main import main
+from localrag.tui.screens.ask import AskScreen
+
+def fail(self):
+    raise RuntimeError("broken [b]on\x1b[31m purpose")
+
+AskScreen.action_back = fail
+sys.exit(main())
+"""
+
+
+def test_an_error_in_a_screen_is_a_sentence_and_gives_the_terminal_back(tmp_path: Path) -> None:
+    library(tmp_path)
+    terminal = Terminal("--kb", "small.localrag", folder=tmp_path, program=("-c", BROKEN))
+    try:
+        terminal.read_until(b"Ask a question")
+        terminal.type(b"\x1b")
+        assert terminal.end() == 1
+        check_given_back(terminal)
+        last = terminal.output.rpartition(LEAVE_SCREEN)[2]
+        assert b"localrag met an error that it did not expect: RuntimeError: broken [b]on" in last
+        assert b"LOCALRAG_TRACEBACK=1" in last.replace(b"\r\n", b" ")
+        assert b"\x1b[31m purpose" not in last
+    finally:
+        terminal.close()
 
 
 def test_a_terminal_that_goes_away_ends_the_program(tmp_path: Path) -> None:
     library(tmp_path)
     terminal = Terminal("--kb", "small.localrag", folder=tmp_path)
     try:
-        terminal.read_until(b"harbour.md")
+        terminal.read_until(b"Ask a question")
         os.close(terminal.slave)
         os.close(terminal.master)
         terminal.process.send_signal(signal.SIGHUP)

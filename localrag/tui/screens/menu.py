@@ -27,7 +27,7 @@ class PlacesMenu(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         """One line per place."""
-        with Vertical(classes="dialog small") as box:
+        with Vertical(classes="dialog places") as box:
             box.border_title = "Go to"
             yield OptionList(
                 *(

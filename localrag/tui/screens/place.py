@@ -13,10 +13,10 @@ from textual.containers import Container
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
 
 from localrag.tui import messages
 from localrag.tui.places import PLACES, place
+from localrag.tui.widgets.keys import KeyLine
 from localrag.tui.widgets.places import PlaceBar
 from localrag.tui.widgets.status import StatusLine
 
@@ -47,6 +47,7 @@ class PlaceScreen(Screen[None]):
                 f"app.go('{item.name}')",
                 item.title,
                 show=False,
+                priority=True,  # a box to type in has uses of its own for f6 and f7
                 id=f"go.{item.name}",
                 tooltip=item.about,
             )
@@ -56,7 +57,7 @@ class PlaceScreen(Screen[None]):
             "ctrl+g", "app.places", "Go to", show=False, id="go.menu", tooltip="Choose a place by its letter"
         ),
         Binding(
-            "ctrl+n",
+            "ctrl+n,alt+n",
             "app.new_conversation",
             "New",
             show=False,
@@ -78,7 +79,7 @@ class PlaceScreen(Screen[None]):
         with Container(id="body"):
             yield from self.compose_body()
         yield StatusLine()
-        yield Footer(show_command_palette=False)
+        yield KeyLine()
 
     def compose_body(self) -> Iterable[Widget]:
         """The widgets between the bar and the status line."""
@@ -106,8 +107,11 @@ class PlaceScreen(Screen[None]):
 
     @on(messages.FromSession)
     def _told(self, message: Message) -> None:
-        self._show_doings()
-        self.refresh_bindings()
+        if self in self.app.screen_stack:  # whoever is not seen catches up when he is shown
+            self._show_doings()
+        # The footer is made anew each time, which would keep it from being seen at all.
+        if not isinstance(message, messages.Often):
+            self.refresh_bindings()
         if isinstance(message, (messages.Opened, messages.Refreshed)):
             self.show_status(message.status)
         if isinstance(message, (messages.Opened, messages.Changed, messages.AddEnded, messages.IndexEnded)):

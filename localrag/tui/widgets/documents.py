@@ -1,216 +1,198 @@
-"""The documents of the knowledge base, each with its state, and how far an index run is."""
+"""The documents of the knowledge base in a table, with counts by state, a search box and details."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import DataTable, ProgressBar, Static
+from textual.widgets import Input, Static
 
-from localrag.plain import plain
-from localrag.tui.words import IndexState, count, document_state
+from localrag.plain import TYPEABLE
+from localrag.tui.shelf import COLUMNS, ORDERS, STATES, Arranged, View, cells, details
+from localrag.tui.widgets.lines import LineList, fitted
 
 if TYPE_CHECKING:
-    from localrag.store.rows import DocumentRow
+    from localrag.store.shelf_rows import ShelfRow
 
-_STATE_WIDTH = 7
-_WHY_WIDTH = 24
-_SPACE_OF_A_COLUMN = 2
-_WIDE = 70
-_COUNT_TITLE = "Read"
-_STYLES = {"indexed": "green", "failed": "bold red", "reading": "cyan", "skipped": "dim", "waiting": ""}
-EMPTY = "No documents yet.\n\nPress f3 to add a file or a folder."
+EMPTY = "No documents yet.\nPress a to add files or folders."
+OPENING = "Opening the knowledge base"
+NONE_FOUND = "No document is like that.\nEscape shows all again."
 
 
-class DocumentTable(DataTable[Text]):
-    """The table itself, with the keys that lists have."""
+class DocumentList(LineList):
+    """The table itself."""
 
     HELP = """
-    Every document with its state: **waiting** to be read, **reading**, **indexed**, **failed** or
-    **skipped**. The last column counts the chunks that the model has read. Below the table stands the whole
-    path, and the reason where something failed.
+    Every document with its state: **waiting** to be read, **reading**, **indexed**, **failed**, **skipped**.
+    **Read** counts the chunks that the model has read: a chunk is a passage of a few hundred words. Below
+    the table stands the whole path of the document at the cursor, and the reason where something failed.
 
-    **enter** shows a document's text, **f3** adds a file or a folder, **f5** starts and stops indexing.
+    **enter** opens a document, **space** chooses several for what the keys below do. **/** searches in paths,
+    titles and tags, **f** shows one state after the other, **s** orders by another column and **v** turns
+    the order round; a click on a heading does both.
     """
 
+
+class StateChip(Static):
+    """How many documents are in a state; a click shows only those."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("", markup=False)
+        self.state = state
+
+    def show(self, number: int, *, chosen: bool) -> None:
+        """Brackets tell which one is chosen, since colours may be off."""
+        words = f"{(self.state or 'all').capitalize()} {number:,}"
+        self.display = bool(number) or chosen or not self.state
+        self.update(f"[{words}]" if chosen else f" {words} ")
+        self.set_class(chosen, "-chosen")
+        self.set_class(self.state == "failed" and number > 0, "-bad")
+
+    def on_click(self) -> None:
+        """Show only these."""
+        self.post_message(DocumentsPane.StateAsked(self.state))
+
+
+class SearchInput(Input):
+    """Where one types what the documents are to hold; the arrows and enter lead to the table."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter",
-            "select_cursor",
-            "Read",
-            key_display="enter",
-            id="documents.open",
-            tooltip="Show the document's text",
-        ),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
-        Binding("g", "scroll_top", "First", show=False),
-        Binding("G", "scroll_bottom", "Last", show=False),
+        Binding("down,enter", "screen.to_list", "To the list", show=False),
+        Binding("escape", "screen.clear_search", "Show all", show=False),
     ]
 
 
 class DocumentsPane(Vertical):
-    """Table, details of the chosen document, and progress of an index run."""
+    """Counts, search box, table and details. What is shown is decided by whoever listens to it."""
 
     @dataclass
-    class Chosen(Message):
-        """A document is to be shown."""
+    class Asked(Message):
+        """Other documents are to be shown, or in another order."""
 
-        document_id: int
-        """Its id."""
+        view: View
+        """Which, and how."""
 
-        title: str
-        """Its path, harmless to show."""
+    @dataclass
+    class StateAsked(Message):
+        """A state was clicked."""
+
+        state: str
+        """The state; empty for all."""
 
     def __init__(self) -> None:
-        super().__init__(id="documents")
-        self._rows: dict[str, DocumentRow] = {}
-        self._layout: tuple[int, int, bool] = (0, 0, False)
+        super().__init__(id="shelf")
+        self.view = View()
+        self.shown: Sequence[ShelfRow] = ()
 
     def compose(self) -> ComposeResult:
-        """The table and what stands below it."""
-        yield DocumentTable(cursor_type="row", zebra_stripes=False, id="document-table")
-        yield Static("Opening the knowledge base", id="no-documents", markup=False)
-        yield Static("", id="document-details", markup=False)
-        yield ProgressBar(id="index-bar", show_eta=False, show_percentage=True)
+        """From top to bottom."""
+        with Horizontal(id="document-states"):
+            for state in ("", *STATES):
+                yield StateChip(state)
+        yield SearchInput(
+            placeholder="Search paths, titles and tags", id="shelf-search", restrict=TYPEABLE, compact=True
+        )
+        yield DocumentList(COLUMNS, multiple=True, empty=OPENING, id="shelf-table")
+        yield Static("", id="shelf-details", markup=False)
 
     def on_mount(self) -> None:
-        """Start without documents."""
-        self.border_title = "Documents"
-        self.query_one(ProgressBar).display = False
-        self.set_class(True, "-empty")
+        """The order that is taken at first."""
+        self.table.order(self.view.order)
 
     @property
-    def table(self) -> DocumentTable:
+    def table(self) -> DocumentList:
         """The table."""
-        return self.query_one(DocumentTable)
+        return self.query_one(DocumentList)
 
-    def show(self, documents: Sequence[DocumentRow]) -> None:
-        """Show the documents; only what changed is drawn anew."""
-        rows = {str(row.id): row for row in documents}
-        self.border_title = f"Documents ({len(rows):,})"
-        self.query_one("#no-documents", Static).update(EMPTY)
-        self.set_class(not rows, "-empty")
-        same_order = list(rows) == list(self._rows)
-        before, self._rows = self._rows, rows
-        if not same_order or not self.table.columns or self._layout != self._fit():
-            self._rebuild()
-        else:
-            for key, row in rows.items():
-                if before[key] != row:
-                    self._update_row(key, row)
+    @property
+    def search(self) -> SearchInput:
+        """The search box."""
+        return self.query_one(SearchInput)
+
+    @property
+    def chosen(self) -> list[ShelfRow]:
+        """The documents that an action is about."""
+        return [self.shown[index] for index in self.table.chosen if index < len(self.shown)]
+
+    @property
+    def current(self) -> ShelfRow | None:
+        """The document at the cursor."""
+        at = self.table.cursor
+        return self.shown[at] if at < len(self.shown) else None
+
+    def show(self, arranged: Arranged) -> None:
+        """Show documents; cursor and marks stay with theirs."""
+        shown = self.shown = arranged.rows
+        for chip in self.query(StateChip):
+            chip.show(arranged.counts[chip.state], chosen=chip.state == self.view.state)
+        self.table.say_empty(NONE_FOUND if arranged.counts[""] else EMPTY)
+        self.table.show(len(shown), lambda at: cells(shown[at]), key=lambda at: shown[at].document.id)
         self._show_details()
 
-    def show_progress(self, state: IndexState | None) -> None:
-        """Move the bar; None hides it."""
-        bar = self.query_one(ProgressBar)
-        bar.display = state is not None
-        if state is not None:
-            bar.update(total=state.total or None, progress=state.read)
+    def change(self, **what: str) -> None:
+        """Show what another view shows."""
+        self._ask(replace(self.view, **what))  # type: ignore[arg-type]
+
+    def order_by_next(self) -> None:
+        """Order by the next column."""
+        at = ORDERS.index(self.view.order)
+        self._ask(self.view.ordered_by(ORDERS[(at + 1) % len(ORDERS)]))
+
+    def turn_round(self) -> None:
+        """The last first."""
+        self._ask(self.view.ordered_by(self.view.order))
+
+    def next_state(self) -> None:
+        """Only documents of the next state of which there are some, in the end all again."""
+        there = [chip.state for chip in self.query(StateChip) if chip.display]
+        self.change(state=there[(there.index(self.view.state) + 1) % len(there)])
+
+    def _ask(self, view: View) -> None:
+        if view != self.view:
+            self.view = view
+            self.table.order(view.order, descending=view.descending)
+            self.post_message(self.Asked(view))
+
+    @on(Input.Changed, "#shelf-search")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.change(text=event.value)
+
+    @on(StateAsked)
+    def _state_clicked(self, event: DocumentsPane.StateAsked) -> None:
+        event.stop()
+        self.change(state=event.state)
+
+    @on(LineList.SortAsked)
+    def _heading_clicked(self, event: LineList.SortAsked) -> None:
+        event.stop()
+        self._ask(self.view.ordered_by(event.column))
+
+    @on(LineList.Highlighted)
+    def _highlighted(self, event: LineList.Highlighted) -> None:
+        event.stop()
+        self._show_details()
+
+    @on(LineList.Marked)
+    def _marked(self, event: LineList.Marked) -> None:
+        event.stop()
+        self._show_details()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the columns to the new width."""
-        if self.table.columns and self._layout != self._fit():
-            self._rebuild()
-
-    @on(DataTable.RowHighlighted)
-    def _highlighted(self) -> None:
-        self._show_details()
-
-    @on(DataTable.RowSelected)
-    def _selected(self, event: DataTable.RowSelected) -> None:
-        event.stop()
-        row = self._rows.get(event.row_key.value or "")
-        if row is not None:
-            self.post_message(self.Chosen(row.id, plain(row.path)))
-
-    def _fit(self) -> tuple[int, int, bool]:
-        """Width of the name and of the count, and whether there is room for the reason."""
-        inside = self.size.width
-        wide = inside >= _WIDE
-        counts = max((len(_count(row)) for row in self._rows.values()), default=0)
-        counts = max(counts, len(_COUNT_TITLE))
-        taken = _STATE_WIDTH + counts + 3 * _SPACE_OF_A_COLUMN
-        if wide:
-            taken += _WHY_WIDTH + _SPACE_OF_A_COLUMN
-        return max(8, inside - taken), counts, wide
-
-    def _rebuild(self) -> None:
-        """Fill the table anew, the cursor on the same document."""
-        table = self.table
-        chosen = self._chosen_key()
-        self._layout = self._fit()
-        name_width, count_width, wide = self._layout
-        table.clear(columns=True)
-        table.add_column("Document", key="name", width=name_width)
-        table.add_column("State", key="state", width=_STATE_WIDTH)
-        table.add_column(Text(_COUNT_TITLE.rjust(count_width)), key="chunks", width=count_width)
-        if wide:
-            table.add_column("Why", key="why", width=_WHY_WIDTH)
-        for key, row in self._rows.items():
-            table.add_row(*self._cells(row), key=key)
-        if chosen in self._rows:
-            table.move_cursor(row=table.get_row_index(chosen))
-
-    def _update_row(self, key: str, row: DocumentRow) -> None:
-        columns = ("name", "state", "chunks", "why") if self._layout[2] else ("name", "state", "chunks")
-        for column, cell in zip(columns, self._cells(row), strict=True):
-            self.table.update_cell(key, column, cell)
-
-    def _cells(self, row: DocumentRow) -> list[Text]:
-        """The cells of a row as text that is never read as markup."""
-        state = document_state(row.status, row.read, row.failed, row.chunks)
-        cells = [
-            _line(_short(plain(row.path), self._layout[0])),
-            _line(state, _STYLES.get(state, "")),
-            _line(_count(row).rjust(self._layout[1])),
-        ]
-        return [*cells, _line(plain(row.reason))] if self._layout[2] else cells
-
-    def _chosen_key(self) -> str:
-        table = self.table
-        if not table.row_count:
-            return ""
-        return table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value or ""
+        """Where rows are few, the table has them."""
+        self.query_one("#shelf-details").display = event.size.height >= 12
 
     def _show_details(self) -> None:
-        """The whole path and reason of the chosen document, below the table."""
-        details = self.query_one("#document-details", Static)
-        row = self._rows.get(self._chosen_key())
-        details.set_class(row is None, "-none")
-        if row is not None:
-            details.update(describe(row))
-
-
-def describe(row: DocumentRow) -> str:
-    """A document's whole path, state and reason."""
-    state = document_state(row.status, row.read, row.failed, row.chunks)
-    words = [f"{state}: {plain(row.reason)}" if row.reason else state]
-    if row.chunks:
-        words.append(f"{row.read:,} of {count(row.chunks, 'chunk')} read")
-    if row.failed:
-        words.append(f"{row.failed:,} failed")
-    return f"{plain(row.path)}\n{', '.join(words)}"
-
-
-def _count(row: DocumentRow) -> str:
-    return f"{row.read}/{row.chunks}" if row.chunks else "–"
-
-
-def _line(text: str, style: str = "") -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
-
-
-def _short(path: str, width: int) -> str:
-    """The end of a path, where its name stands, if the whole does not fit."""
-    if Text(path).cell_len <= width:
-        return path
-    name = path.rsplit("/", 1)[-1]
-    return name if Text(name).cell_len >= width - 2 else f"…/{name}"
+        marked, row = self.table.marks, self.current
+        place = self.query_one("#shelf-details", Static)
+        path, state, facts = details(row).split("\n") if row is not None else ("", "", "")
+        # The name stands at the end of a path.
+        path = fitted(path, max(8, self.size.width - 2), cut="start")
+        state = f"{marked:,} chosen (escape: none) │ {state}" if marked else state
+        place.update("\n".join((path, state, facts)))

@@ -10,7 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from localrag.answering.question import LONGEST
 from localrag.plain import plain_lines
+
+_NOTE_SECONDS = 12.0
 
 
 class Question(TextArea):
@@ -21,8 +24,9 @@ class Question(TextArea):
     stand for the sources listed below it. Choose a source with **tab**, the arrows and **enter** to read
     the passage.
 
-    **shift+enter** or **ctrl+j** starts a new line, **up** in an empty box brings the last question back,
-    **escape** stops an answer.
+    **shift+enter** or **ctrl+j** starts a new line, **up** in an empty box brings earlier questions back,
+    **escape** stops an answer, **ctrl+r** asks the last question again, **ctrl+o** chooses how questions are
+    asked. **ctrl+up** goes to the last answer, where **e** edits, **y** copies and **i** explains.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,28 +57,54 @@ class Question(TextArea):
             tab_behavior="focus",
             placeholder="Ask a question about your documents",
         )
-        self._last = ""
+        self._asked: list[str] = []
+        self._at = 0
+        """Which of them the box holds; as many as there are if it holds something else."""
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keep enter for the binding; everything else is typed."""
+        """Keep enter for the binding; up and down go through earlier questions; everything else is typed."""
         if event.key == "enter":
             event.prevent_default()
-        elif event.key == "up" and not self.text and self._last:
+        elif event.key in ("up", "down") and self._walk(-1 if event.key == "up" else 1):
             event.stop()
             event.prevent_default()
-            self.text = self._last
-            self.move_cursor(self.document.end)
+
+    def _walk(self, step: int) -> bool:
+        """Go to another question that was asked, unless the box holds something else than one of them."""
+        held = self._asked[self._at] if self._at < len(self._asked) else ""
+        wanted = self._at + step
+        if self.text != held or not 0 <= wanted <= len(self._asked) or not self._asked:
+            return False
+        self._at = wanted
+        self._fill(self._asked[wanted] if wanted < len(self._asked) else "")
+        return True
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert what was pasted, without anything that a terminal would obey."""
+        """Insert what was pasted, without anything that a terminal would obey, unless it is too long."""
         event.stop()
         event.prevent_default()
+        size = len(self.text) - len(self.selected_text) + len(event.text)
+        if size > LONGEST:
+            self._too_long(size, "Nothing was pasted.")
+            return
         self.replace(plain_lines(event.text), *self.selection, maintain_selection_offset=False)
+
+    def _too_long(self, size: int, done: str) -> None:
+        self.notify(
+            f"That would be {size:,} characters, and a question has at most {LONGEST:,}. {done} "
+            "Save a long text as a file and add it in the library (f3), then ask about it.",
+            title="Too long",
+            severity="warning",
+            timeout=_NOTE_SECONDS,
+            markup=False,
+        )
 
     def action_submit(self) -> None:
         """Send the question out, unless there is none."""
         text = self.text.strip()
-        if text:
+        if len(text) > LONGEST:
+            self._too_long(len(text), "Nothing was asked.")
+        elif text:
             self.post_message(self.Asked(text))
 
     def action_new_line(self) -> None:
@@ -83,5 +113,17 @@ class Question(TextArea):
 
     def accept(self) -> None:
         """Empty the box: the question is being answered."""
-        self._last = self.text.strip()
+        text = self.text.strip()
+        if text and self._asked[-1:] != [text]:
+            self._asked.append(text)
+        self._at = len(self._asked)
         self.clear()
+
+    def put(self, text: str) -> None:
+        """Put a question into the box, to be changed."""
+        self._fill(text)
+        self.focus()
+
+    def _fill(self, text: str) -> None:
+        self.text = text
+        self.move_cursor(self.document.end)

@@ -18,8 +18,14 @@ class StatusLine(Horizontal):
     def show_engine(self, words: str, *, busy: bool) -> None:
         """Say what the engine does; while it is busy that has the room."""
         self.set_class(busy, "-busy")
-        self.query_one("#engine-words", Static).update(words)
+        self._say("#engine-words", words, layout=False)
 
     def show_file(self, words: str) -> None:
         """Say what is in the knowledge base."""
-        self.query_one("#file-words", Static).update(words)
+        self._say("#file-words", words, layout=True)
+
+    def _say(self, name: str, words: str, *, layout: bool) -> None:
+        """Show words unless they are shown; while something goes on, that is asked many times a second."""
+        found = self.query_one(name, Static)
+        if found.content != words:
+            found.update(words, layout=layout)

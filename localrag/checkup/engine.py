@@ -1,11 +1,11 @@
-"""The checks of `localrag doctor` of how the chosen model will run: settings, template, measurement."""
+"""Checks of how the chosen model will run: settings, template, measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from localrag.cli.checks import CheckResult
+from localrag.checkup.base import CheckResult
 from localrag.errors import LocalragError
 
 if TYPE_CHECKING:
@@ -72,15 +72,14 @@ def _measurement(settings: Settings, known: Tuning | None) -> CheckResult:
     name = "Measurement"
     damage = tuned.damage()
     if damage:
-        return CheckResult(name, "warn", damage, _AGAIN)
+        return CheckResult(name, "warn", damage, _AGAIN, "measure")
     if known is None:
         when = "never" if settings.engine.tune == "off" else "when the model is first used"
         return CheckResult(name, "ok", f"none of this model on this machine; it is made {when} by itself")
     words = f"{tuned.in_words(known)} {known.measured_at}".strip()
     if known.failed:
-        return CheckResult(name, "warn", words, _AGAIN)
+        return CheckResult(name, "warn", words, _AGAIN, "measure")
     if known.others > tuned.BUSY:
-        return CheckResult(
-            name, "warn", f"{words}; other programs took {known.others:.0%} of the processor", _AGAIN
-        )
+        busy = f"{words}; other programs took {known.others:.0%} of the processor"
+        return CheckResult(name, "warn", busy, _AGAIN, "measure")
     return CheckResult(name, "ok", words)

@@ -1,4 +1,4 @@
-"""The checks of `localrag doctor` of a remote engine: whether it answers, and where text goes."""
+"""Checks of a remote engine: whether it answers, and where text goes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from localrag.cli.checks import CheckResult
+from localrag.checkup.base import CheckResult
 from localrag.errors import LocalragError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The checks of `localrag doctor`: each looks at one thing that localrag needs and says how to mend it."""
+"""Checks of what localrag needs on this machine: each looks at one thing and says how to mend it."""
 
 from __future__ import annotations
 
@@ -9,43 +9,25 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from localrag.cli.output import size
-from localrag.errors import LocalragError
+from localrag.checkup.base import CheckResult, State
+from localrag.errors import (
+    KnowledgeBaseBusy,
+    KnowledgeBaseNotFound,
+    LocalragError,
+    NewerFormat,
+    NotAKnowledgeBase,
+)
 
 if TYPE_CHECKING:
     from localrag.settings import Settings
-
-State = Literal["ok", "warn", "fail"]
 
 OLDEST_PYTHON = (3, 11)
 PROBE_SECONDS = 300
 LOW_DISK = 2_000_000_000
 SETUP = "Run scripts/setup, which builds llama.cpp for this processor."
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """What one check found."""
-
-    name: str
-    """What was looked at, for people."""
-
-    state: State
-    """`ok`; `warn`: it works, but not as well as it could; `fail`: something will not work."""
-
-    detail: str
-    """What was found."""
-
-    remedy: str = ""
-    """What to do about it; empty if it is ok."""
-
-    def to_json(self) -> dict[str, str]:
-        """The result for programs."""
-        return asdict(self)
 
 
 def check_python() -> CheckResult:
@@ -182,7 +164,8 @@ def check_models(settings: Settings) -> Iterator[CheckResult]:
             path = find_model(chosen, role)
         except LocalragError as error:
             # Without vectors, words and names are searched all the same.
-            yield CheckResult(name, "fail" if role == "chat" else "warn", error.message, error.hint)
+            state: State = "fail" if role == "chat" else "warn"
+            yield CheckResult(name, state, error.message, error.hint, mend="models")
             continue
         model = here.get(path)
         checked = "its hash is right" if model is not None and model.verified else "its hash was not checked"
@@ -190,7 +173,7 @@ def check_models(settings: Settings) -> Iterator[CheckResult]:
     for damaged in here.values():
         if damaged.verified is False:
             again = f"localrag models pull {damaged.name}" if damaged.entry else "localrag models add FILE"
-            yield CheckResult("Model file", "warn", f"{damaged.name}: {damaged.reason}", again)
+            yield CheckResult("Model file", "warn", f"{damaged.name}: {damaged.reason}", again, mend="models")
     ranking: Path | None = None
     if settings.models.reranker.strip():
         name = "Model that ranks passages"
@@ -239,9 +222,13 @@ def check_disk(folders: Sequence[Path]) -> Iterator[CheckResult]:
         free = shutil.disk_usage(existing).free
         if free < LOW_DISK:
             remedy = "A model takes 0.1 to 2 GB; make room."
-            yield CheckResult("Disk", "warn", f"only {size(free)} are free for {folder}", remedy)
+            yield CheckResult("Disk", "warn", f"only {_gigabytes(free)} are free for {folder}", remedy)
         else:
-            yield CheckResult("Disk", "ok", f"{size(free)} are free for {folder}")
+            yield CheckResult("Disk", "ok", f"{_gigabytes(free)} are free for {folder}")
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 def check_data() -> CheckResult:
@@ -268,11 +255,12 @@ def check_knowledge_base(path: Path) -> CheckResult:
     try:
         with Store.open(path, read_only=True) as store:
             problems = store.check()
-    except LocalragError as error:
+    except (KnowledgeBaseNotFound, NotAKnowledgeBase, NewerFormat, KnowledgeBaseBusy) as error:
         return CheckResult(name, "fail", error.message, error.hint)
+    except LocalragError as error:
+        return CheckResult(name, "fail", error.message, error.hint, mend="repair")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return CheckResult(
-            name, "fail", f"{path}: {problems[0]}{more}", "Go back to a copy, or add the texts to a new file."
-        )
+        remedy = "Go back to a copy, or mend it: localrag repair"
+        return CheckResult(name, "fail", f"{path}: {problems[0]}{more}", remedy, mend="repair")
     return CheckResult(name, "ok", f"{path} is whole")

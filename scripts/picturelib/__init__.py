@@ -1,0 +1,1 @@
+"""Draws the pictures of the application that the documentation shows."""

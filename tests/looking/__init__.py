@@ -1,0 +1,1 @@
+"""Tests of looking through the graph."""
