@@ -79,6 +79,8 @@ _ASKS = re.compile(r"(?i)\W*(?:who|what|which) (?:is|are|was|were) ")
 _AND_NO_MORE = re.compile(
     r"(?i)\s*(?:\W*$|,|when|during|in|at|on|as|before|after|while|since|until|by)\b|\W*$"
 )
+_TWICE = re.compile(r"\bthe [a-z]+ and $")
+"""Two words for one thing: the capital and the largest city of a country."""
 _PERSON = re.compile(rf"(?:{_PEOPLE}|person)\Z")
 
 _CHINESE_PEOPLE = (
@@ -127,6 +129,8 @@ def _english(question: str) -> Iterator[Described]:
     for pattern in _ENGLISH:
         for match in pattern.finditer(question):
             if _ASKS.fullmatch(question[: match.start()]) and _AND_NO_MORE.match(question[match.end() :]):
+                continue
+            if _TWICE.search(question[: match.start()]):
                 continue
             rest = question[: match.start()] + " " + question[match.end() :]
             words = re.findall(r"[^\W\d_]{2,}|\d{3,}", rest.casefold())

@@ -1,7 +1,8 @@
 """How an answer came about: what was found by which search, what the model got to read, what it took.
 
 An explanation holds ids, numbers, the words of the question and the names that its steps found, and no other
-text of a document, so it can be kept with an answer: it goes with any chunk that the model was shown. Whoever shows it asks for the names behind the ids then; what has gone has none any more.
+text of a document, so it can be kept with an answer: it goes with any chunk that the model was shown. Whoever
+shows it asks for the names behind the ids then; what has gone has none any more.
 """
 
 from __future__ import annotations

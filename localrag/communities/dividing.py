@@ -89,9 +89,7 @@ def _mark(graph: DividedGraph, settings: CommunitySettings) -> str:
 def _communities(graph: DividedGraph, settings: CommunitySettings, *, fresh: bool) -> list[NewCommunity]:
     division = Division(max_size=settings.max_size, seed=settings.seed)
     looking_back = not fresh and any(community >= 0 for community in graph.before)
-    clusters = divide(
-        len(graph.entity_ids), graph.edges, division, graph.before if looking_back else ()
-    )
+    clusters = divide(len(graph.entity_ids), graph.edges, division, graph.before if looking_back else ())
     return [
         NewCommunity(
             cluster.level, tuple(graph.entity_ids[place] for place in cluster.members), cluster.parent

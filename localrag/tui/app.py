@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 import os
 import signal
@@ -15,24 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import events, on
-from textual.app import App, ScreenStackError, SystemCommand
+from textual.app import ScreenStackError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from localrag.plain import plain
 from localrag.settings import Settings
 from localrag.tui import clipboard, messages
 from localrag.tui.doings import Doings
 from localrag.tui.guide import Standing
+from localrag.tui.leaving import CLOSE_SECONDS, WayOut
 from localrag.tui.model_choice import choose_model, job_ended, measure_model
 from localrag.tui.model_jobs import ModelJobs
+from localrag.tui.palette import commands, leave_file
 from localrag.tui.places import PLACES, make_screen
 from localrag.tui.preferences import dress
 from localrag.tui.reports import tell_of_addition, tell_of_index_run
-from localrag.tui.screens.dialogs import Confirm
 from localrag.tui.screens.opening import OpeningScreen
 from localrag.tui.screens.place import PlaceScreen
 from localrag.tui.session import Session, SharedEngines
@@ -42,12 +40,6 @@ from localrag.tui.work import TRACEBACK_VARIABLE, in_background, plain_lane, une
 
 if TYPE_CHECKING:
     from localrag.engines import Engines
-
-CLOSE_SECONDS = 5.0
-"""How long stopping may take; then the application ends all the same."""
-
-LAST_RESORT_SECONDS = 2 * CLOSE_SECONDS + 3.0
-"""How long the process may live after the system asked it to end; longer than everything that is bounded."""
 
 _FAULT_SECONDS = 12.0
 _NOTE_SECONDS = 5.0
@@ -59,7 +51,7 @@ _REFRESH_SECONDS = 1.0
 """How often the state is read anew while something is being added or read."""
 
 
-class LocalragApp(App[None]):
+class LocalragApp(WayOut):
     """The application. Places own what is shown; this owns the session, the engines and the way out.
 
     Each place is a mode with a stack of screens of its own, made when it is first visited.
@@ -102,14 +94,14 @@ class LocalragApp(App[None]):
         self.settings = settings
         self.folder = folder or Path.cwd()
         self.files = plain_lane("files")
-        self._copying = plain_lane("clipboard")
+        self.copying = plain_lane("clipboard")
         self.model_jobs = ModelJobs(self, lambda end: job_ended(self, end))
         self.session: Session | None = None
         self.doings = Doings()
         self._kb = kb
-        self._engines = SharedEngines(settings, engines)
+        self.engines = SharedEngines(settings, engines)
         self._signals = signals
-        self._leaving = False
+
         self._index_again = False
         self._note_times: list[float] = []
         self._guiding = False
@@ -139,7 +131,7 @@ class LocalragApp(App[None]):
 
     def _open(self, path: Path, *, create: bool) -> None:
         self.doings = Doings()
-        session = self.session = Session(path, self.settings, self._engines, create=create)
+        session = self.session = Session(path, self.settings, self.engines, create=create)
         for item in PLACES:
             self.add_mode(item.name, partial(make_screen, item, session))
         self.switch_mode("ask")
@@ -229,14 +221,7 @@ class LocalragApp(App[None]):
         """Called in a thread."""
         messages.call(self, lambda: self.show_fault(fault))
 
-    @property
-    def engines(self) -> SharedEngines:
-        """The engines of this run."""
-        return self._engines
-
-    def choose_model(
-        self, setting: str, value: str, done: Callable[[Fault | None, str], object]
-    ) -> None:
+    def choose_model(self, setting: str, value: str, done: Callable[[Fault | None, str], object]) -> None:
         """Use another model from now on; `done` is told what came of it."""
         choose_model(self, setting, value, done)
 
@@ -291,7 +276,7 @@ class LocalragApp(App[None]):
 
     def take_settings(self, settings: Settings) -> None:
         """Use other settings while no knowledge base is open."""
-        in_background(lambda: self._engines.take(settings))
+        in_background(lambda: self.engines.take(settings))
 
     def action_change_theme(self) -> None:
         """Choose the colours, in place of Textual's own list, which keeps nothing."""
@@ -352,7 +337,7 @@ class LocalragApp(App[None]):
             clipboard.copy(text, os.environ)
 
         if not self.is_headless:
-            self._copying.submit(job, lambda fault: None)
+            self.copying.submit(job, lambda fault: None)
 
     def action_help_quit(self) -> None:
         """Ctrl+c with nothing selected: say how to quit, for that is what many people mean by it."""
@@ -365,109 +350,13 @@ class LocalragApp(App[None]):
 
         self.push_screen(HelpScreen(help_of(self.focused or self.screen), keys_of(self.screen)))
 
-    async def action_quit(self) -> None:
-        """End; asks first while something is being stored. A second time it ends without asking."""
-        session = self.session
-        if isinstance(self.screen, Confirm) or self._leaving:
-            self._leave()
-        elif session is not None and (session.index_run.active or session.additions.active):
-            doing = "Indexing" if session.index_run.active else "Adding"
-            question = f"{doing} is still running. Stop it and quit? What is done so far is kept."
-            self.push_screen(Confirm(question, "Stop and quit", "Keep going"), self._leave_if)
-        elif self.model_jobs.active:
-            question = "A model is being fetched or checked. Stop and quit? What was fetched is kept."
-            self.push_screen(Confirm(question, "Stop and quit", "Keep going"), self._leave_if)
-        else:
-            self._leave()
-
-    def _leave_if(self, sure: bool | None) -> None:
-        if sure:
-            self._leave()
-
-    def _leave_for(self, number: signal.Signals) -> None:
-        """Leave because the system asks; end the process for certain.
-
-        With the terminal gone, Textual waits for ever for its last words to be written.
-        """
-        last_resort = threading.Timer(LAST_RESORT_SECONDS, os._exit, (128 + number,))
-        last_resort.daemon = True
-        last_resort.start()
-        self._leave()
-
-    def _leave(self) -> None:
-        """Close the session in a thread, and end when that is done or takes too long."""
-        if self._leaving:
-            self.exit()
-            return
-        self._leaving = True
-        if self.session is None:
-            self.exit()
-            return
-        self.notify("Closing", timeout=CLOSE_SECONDS, markup=False)
-        session, loop = self.session, asyncio.get_running_loop()
-
-        def close() -> None:
-            session.close(CLOSE_SECONDS)
-            with contextlib.suppress(RuntimeError):  # the loop has ended already
-                loop.call_soon_threadsafe(self.exit)
-
-        in_background(close)
-        self.set_timer(CLOSE_SECONDS + 1, self.exit)
-
-    def shut_down(self) -> None:
-        """Stop what still runs after the application has ended, however it ended; takes a bounded time."""
-        self.files.close()
-        self._copying.close()
-        self.model_jobs.close(CLOSE_SECONDS)
-        if self.session is not None:
-            self.session.close(CLOSE_SECONDS)
-        else:
-            in_background(self._engines.close).join(CLOSE_SECONDS)
-
-    def _fatal_error(self) -> None:
-        """Called by Textual for an error in the screens: one line after the terminal is restored."""
-        if os.environ.get(TRACEBACK_VARIABLE):
-            super()._fatal_error()
-            return
-        said = plain(f"{type(self._exception).__name__}: {self._exception}")
-        words = f"localrag met an error that it did not expect: {said}\n"
-        hint = f"Set {TRACEBACK_VARIABLE}=1 and try again to see where, for a report."
-        self._exit_renderables.append(Text(words + hint))
-        self._close_messages_no_wait()
-
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The commands of the palette: every key that works now by its name, and every place."""
-        yield SystemCommand("Help", "Explain the screen and its keys", self.action_help)
-        yield SystemCommand("Quit", "End localrag", self.action_quit)
-        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
-        yield SystemCommand("Guided start", "Set up step by step", self.action_guided_start)
-        if self.session is not None:
-            yield SystemCommand("Open another knowledge base", "Close this one", self.action_leave_file)
-            for item in PLACES:
-                yield SystemCommand(f"Go to {item.title}", item.about, partial(self.action_go, item.name))
-        known = {"app.help", "app.quit", "app.palette", *(f"go.{item.name}" for item in PLACES)}
-        for active in screen.active_bindings.values():
-            binding = active.binding
-            if binding.id and active.enabled and binding.id not in known:
-                known.add(binding.id)
-                about = f"{binding.tooltip or binding.description}  ({binding.key})"
-                title = f"{screen.BINDING_GROUP_TITLE or 'localrag'}: {binding.description}"
-                yield SystemCommand(title, about, partial(self.run_action, binding.action, active.node))
+        """The commands of the palette."""
+        return commands(self, screen)
 
     def action_leave_file(self) -> None:
         """Close this knowledge base and choose another; asks first while something is being stored."""
-        session = self.session
-        if session is None:
-            return
-        if session.index_run.active or session.additions.active:
-            question = "Something is still being read or added. Stop it? What is done so far is kept."
-            self.push_screen(Confirm(question, "Stop it", "Keep going"), self._leave_file_if)
-        else:
-            self.leave_session()
-
-    def _leave_file_if(self, sure: bool | None) -> None:
-        if sure:
-            self.leave_session()
+        leave_file(self)
 
 
 def run(kb: Path | None, settings: Settings, troubles: Sequence[str] = ()) -> None:

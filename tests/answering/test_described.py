@@ -50,6 +50,7 @@ ALONE = [
     "What kind of tunnels run under Halden's city centre?",
     "How old is Emil's wife Ida?",
     "Who repaired the harbour bridge?",
+    "Which team plays in the capital and the largest city of Varland?",
     "When was the school where Ada Lund was a teacher founded?",
     "",
 ]

@@ -19,7 +19,7 @@ from localrag.store import Store
 from localrag.tui.app import LocalragApp
 from tests.cli.conftest import start
 from tests.store.helpers import files_beside
-from tests.tui.support import main_screen, running, until
+from tests.tui.support import running, session_of, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="not here: signals of POSIX")
 
@@ -369,15 +369,15 @@ async def test_the_application_and_the_command_line_share_a_file(path: Path, tmp
     """The application sees what the command line adds, says that it indexes, and indexes afterwards."""
     more = write_texts(tmp_path / "more", 2, "friend")
     async with running(path, size=(120, 40)) as (app, pilot):
-        screen = main_screen(app)
+        run = session_of(app).index_run
         ran(path, "add", more)
         with indexing(path) as child:
-            screen.session.index()
+            run.begin()
             await until(pilot, lambda: "is being indexed by another program" in told(app), SECONDS)
-            assert not screen.session.indexing
+            assert not run.active
             let_go(path, child)
         assert read_so_far(path) == 14
-        screen.session.index()
-        await until(pilot, lambda: not screen.session.indexing, SECONDS)
+        run.begin()
+        await until(pilot, lambda: not run.active, SECONDS)
         assert json.loads(ran(path, "ask", QUESTION, "--json"))["coverage"]["read"] == 14
     sound(path)

@@ -13,11 +13,13 @@ from textual.command import CommandPalette
 
 from localrag.engine.scripted import ScriptedModel
 from localrag.engine.types import Event, GenerationRequest
-from localrag.tui import app as app_module
+from localrag.tui import leaving
+from localrag.tui.places import PLACES
 from localrag.tui.screens.ask import AskScreen
 from localrag.tui.screens.help import HelpScreen
+from localrag.tui.screens.library import LibraryScreen
 from localrag.tui.widgets.conversation import CitationList
-from tests.tui.support import ask, ask_screen, library, running, screen_text, sees, until
+from tests.tui.support import ask, ask_screen, go, library, running, screen_text, sees, until
 
 
 @pytest.mark.parametrize("size", [(140, 40), (60, 20)])
@@ -27,17 +29,15 @@ async def test_every_size_shows_documents_question_and_status(tmp_path: Path, si
         await until(pilot, lambda: turn.query(CitationList))
         await pilot.resize_terminal(*size)
         await sees(pilot, "Engine idle")
-        await sees(pilot, "Documents (3)")
         await sees(pilot, "Ask a question")
         screen = ask_screen(app)
         assert screen.has_class("-narrow") == (size[0] < 76)
-        documents, asking = screen.documents.region, screen.query_one("#asking").region
-        if size[0] < 76:
-            assert documents.bottom <= asking.y
-            assert documents.width == size[0]
-        else:
-            assert documents.right <= asking.x
-        assert asking.height >= 4
+        # Where the places do not fit beside each other, the one that is shown is named.
+        text = screen_text(app)
+        assert "[Ask]" in text
+        assert ("Communities" in text) == (size[0] >= 76)
+        assert ("ctrl+g goes to another place" in text) == (size[0] < 76)
+        assert screen.query_one("#asking").region.height >= 4
         assert screen.question.region.width > 20
         await pilot.press(*"And?")
         await sees(pilot, "And?")
@@ -49,9 +49,9 @@ async def test_a_tiny_terminal_leaves_the_room_to_the_question(tmp_path: Path) -
         await until(pilot, lambda: turn.query(CitationList))
         await pilot.resize_terminal(40, 12)
         await sees(pilot, "Ask a question")
-        assert not ask_screen(app).documents.display
-        await pilot.press("f2")
-        await sees(pilot, "Documents (3)")
+        assert ask_screen(app).question.region.height >= 1
+        await pilot.press("f3")
+        await sees(pilot, "harbour.md")
         await pilot.resize_terminal(2, 2)
         await pilot.pause(0.1)
         await pilot.resize_terminal(80, 24)
@@ -66,16 +66,24 @@ async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
         assert "ctrl+q, f10" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
-        ask_screen(app).documents.table.focus()
+        await go(pilot, app, "library", LibraryScreen)
+        await sees(pilot, "harbour.md")
         await pilot.press("question_mark")
-        await sees(pilot, "Every document with its state")
+        await sees(pilot, "Help")
+        await sees(pilot, "Add a file or a folder")
 
 
 async def test_the_palette_names_every_action(tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert titles[:3] == ["Help", "Quit", "Theme"]
-        assert {"Index", "Add", "Stop the answer", "New conversation", "Documents"} <= set(titles)
+        places = {f"Go to {place.title}" for place in PLACES}
+        assert places | {
+            "Open another knowledge base",
+            "Guided start",
+            "Ask: Sidebar",
+            "Ask: Options",
+        } <= set(titles)
         for key in ("ctrl+p", "f9"):
             await pilot.press(key)
             await until(pilot, lambda: isinstance(app.screen, CommandPalette))
@@ -86,6 +94,7 @@ async def test_the_palette_names_every_action(tmp_path: Path) -> None:
 async def test_it_is_readable_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with running(library(tmp_path)) as (app, pilot):
+        await go(pilot, app, "library", LibraryScreen)
         await sees(pilot, "waiting")
         assert app.no_color
 
@@ -108,7 +117,7 @@ class StuckModel(ScriptedModel):
 async def test_the_way_out_is_open_even_if_a_thread_is_stuck(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_module, "CLOSE_SECONDS", 0.6)
+    monkeypatch.setattr(leaving, "CLOSE_SECONDS", 0.6)
     model = StuckModel()
     try:
         async with running(library(tmp_path), model) as (app, pilot):

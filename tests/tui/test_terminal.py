@@ -62,7 +62,7 @@ class Terminal:
                 self.output += os.read(self.master, 65536)
 
     def modes_left(self) -> set[int]:
-        """The modes of the terminal that were switched and not switched back: mouse, screen, paste, cursor."""
+        """The modes of the terminal that were not switched back: mouse, screen, paste, cursor."""
         state: dict[int, bool] = {}
         for number, on in _MODE.findall(self.output):
             state[int(number)] = on == b"h"
@@ -94,7 +94,7 @@ class Terminal:
 
 
 def check_given_back(terminal: Terminal) -> None:
-    """The terminal is as it was: its line discipline, the screen, the mouse, the cursor, the way of pasting."""
+    """The terminal is as it was: line discipline, screen, mouse, cursor, the way of pasting."""
     assert LEAVE_SCREEN in terminal.output
     assert terminal.output.count(ENTER_SCREEN) == terminal.output.count(LEAVE_SCREEN)
     assert terminal.modes_left() == set()

@@ -1,4 +1,4 @@
-"""The application in a real terminal: start, add, index, ask, open a source, quit, and the screen is clean."""
+"""The application in a real terminal: add, index, ask, open a source, quit, and the screen is clean."""
 
 from __future__ import annotations
 

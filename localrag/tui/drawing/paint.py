@@ -118,9 +118,8 @@ def _entity(canvas: Canvas, picture: Picture, layout: Layout, box: Box, *, chose
     if box.height == 1:
         _in_a_row(canvas, picture, box, kind)
         return
-    corner, flat, corner2, wall, corner3, corner4, port_right, port_left = (
-        _BOLD if is_chosen else _LIGHT if box.side else _DOUBLE
-    )
+    signs = _BOLD if is_chosen else _LIGHT if box.side else _DOUBLE
+    corner, flat, corner2, wall, corner3, corner4, port_right, port_left = list(signs)
     inside = box.width - 2
     edge: Kind = "selected" if is_chosen else "centre" if not box.side else "edge"
     hidden = picture.hidden(box.id)
