@@ -16,6 +16,7 @@ from localrag.tui.screens.asking_options import OptionsDialog
 from tests.tui.support import ask, ask_screen, engines, library, running, screen_text, sees, until
 
 
+@pytest.mark.slow
 async def test_choices_are_made_checked_shown_and_kept_with_the_conversation(tmp_path: Path) -> None:
     path = library(tmp_path, indexed=True)
     with KnowledgeBase.open(path, engines=engines()) as kb:

@@ -94,6 +94,7 @@ def test_ids_of_keys_name_one_action() -> None:
     assert {name: found for name, found in actions.items() if len(found) > 1} == {}
 
 
+@pytest.mark.slow
 async def test_every_place_has_help_and_a_footer_that_fits(tmp_path: Path) -> None:
     async with running(library(tmp_path, indexed=True)) as (app, pilot):
         for place in PLACES:
@@ -109,6 +110,7 @@ async def test_every_place_has_help_and_a_footer_that_fits(tmp_path: Path) -> No
             assert helpful or app.focused is None, f"{place.name} has no help for {app.focused}"
 
 
+@pytest.mark.slow
 async def test_every_place_is_one_key_away_from_the_question(tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
         await until(pilot, lambda: ask_screen(app).question.has_focus)

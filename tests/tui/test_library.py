@@ -198,6 +198,7 @@ async def test_folders_are_compared_and_followed_no_more(tmp_path: Path) -> None
         assert sorted(found.document.path for found in kb.library.documents())[1:] == ["harbour.md", "new.md"]
 
 
+@pytest.mark.slow
 async def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     path = library(tmp_path, indexed=True)
     bad = tmp_path / "bad.md"

@@ -59,6 +59,7 @@ async def test_prompts_are_read_and_searched(folder: Path, tmp_path: Path) -> No
         await sees(pilot, "No mistakes in")
 
 
+@pytest.mark.slow
 async def test_an_editor_edits_a_copy_that_is_checked_compared_and_removed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ async def test_every_place_stands_strange_text_at_any_size(tmp_path: Path) -> No
         await visit_all(pilot, app, [*sizes, (60, 8), (80, 3), (20, 5), (1, 1), (140, 40)])
 
 
+@pytest.mark.slow
 async def test_every_place_keeps_its_lines_whole(tmp_path: Path) -> None:
     kb = library(tmp_path, STRANGE, indexed=True)
     async with running(kb, ScriptedModel(strange_answer), size=(80, 24)) as (app, pilot):
@@ -203,6 +204,7 @@ async def test_keys_answer_while_an_index_run_floods(tmp_path: Path, place: str)
         assert slowest < 0.5, f"a key took {slowest:.2f} s"
 
 
+@pytest.mark.slow
 async def test_a_flood_fills_no_memory(tmp_path: Path) -> None:
     async with running(library(tmp_path, indexed=True)) as (app, pilot):
         app.action_go("index")

@@ -104,7 +104,7 @@ async def test_conversations_are_renamed_exported_and_deleted(tmp_path: Path) ->
         target.write_text("Mine.")
         await until(pilot, lambda: app.screen.query_one(Input).value == str(target))
         await pilot.press("enter")
-        await sees(pilot, "is there already")
+        await sees(pilot, "Press enter again to replace it")
         assert target.read_text() == "Mine."
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, AskScreen))

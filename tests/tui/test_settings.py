@@ -63,6 +63,7 @@ async def test_a_setting_is_found_changed_refused_and_put_back(file: Path, tmp_p
         await sees(pilot, "which is the default")
 
 
+@pytest.mark.slow
 async def test_words_are_chosen_and_a_variable_goes_first(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +108,7 @@ async def test_a_changed_setting_reaches_the_next_question_and_waits_for_work(
         await until(pilot, lambda: passages == [1])
 
 
+@pytest.mark.slow
 async def test_colours_are_shown_while_one_moves_and_kept(file: Path, tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
         before = app.theme

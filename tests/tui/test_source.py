@@ -165,7 +165,9 @@ async def test_what_became_of_the_file_is_said_and_it_is_opened_by_the_persons_e
         await pilot.press("escape")
         show_source(place(app), citation(text="This was never there."))
         await sees(pilot, "was deleted or changed since")
-        assert on_rows(app, "▌") == "This was never there."
+        # Notifications have a bar at their left too.
+        app.clear_notifications()
+        await until(pilot, lambda: on_rows(app, "▌") == "This was never there.")
         await until(pilot, lambda: isinstance(app.focused, TextLines))
         await pilot.press("o")
         await sees(pilot, "Where the file lies")

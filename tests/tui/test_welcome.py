@@ -77,6 +77,7 @@ def test_the_estimate_is_told_in_words() -> None:
     assert "is measured first" in estimate_words(unknown)
 
 
+@pytest.mark.slow
 async def test_the_whole_way_from_nothing_to_an_answer(tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()

@@ -38,7 +38,13 @@ def keys_of(screen: Screen[object]) -> list[tuple[str, str]]:
         if binding.id and active.enabled:
             keys, _ = found.setdefault(binding.id, ([], binding.tooltip or binding.description))
             keys.append(_name(binding.key))
-    return [(", ".join(keys), does) for keys, does in found.values()] + list(_GENERAL)
+    ordered = sorted(found.items(), key=lambda item: _rank(item[0]))
+    return [(", ".join(keys), does) for _, (keys, does) in ordered] + list(_GENERAL)
+
+
+def _rank(name: str) -> int:
+    """What the place does comes first, then what works everywhere, then how to get to other places."""
+    return 2 if name.startswith("go.") else 1 if name.startswith("app.") else 0
 
 
 def _name(key: str) -> str:
