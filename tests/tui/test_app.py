@@ -19,7 +19,7 @@ from localrag.tui.screens.ask import AskScreen
 from localrag.tui.screens.help import HelpScreen, keys_of
 from localrag.tui.screens.library import LibraryScreen
 from localrag.tui.widgets.conversation import CitationList
-from tests.tui.support import ask, ask_screen, go, library, running, screen_text, sees, until
+from tests.tui.support import ask, ask_screen, go, library, place_screen, running, screen_text, sees, until
 
 
 @pytest.mark.parametrize("size", [(140, 40), (60, 20)])
@@ -74,8 +74,9 @@ async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
         await go(pilot, app, "library", LibraryScreen)
         await sees(pilot, "harbour.md")
         await pilot.press("question_mark")
-        await sees(pilot, "Help")
-        await sees(pilot, "Add a file or a folder")
+        await sees(pilot, "Every document with its state")
+        library_keys = [does for _, does in keys_of(place_screen(app, LibraryScreen))]
+        assert library_keys.index("Add files and folders") < library_keys.index("End localrag")
 
 
 async def test_the_palette_names_every_action(tmp_path: Path) -> None:
