@@ -81,7 +81,14 @@ async def _draw_all(out: Path, only: set[str], *, with_text: bool) -> int:
 
 
 async def _draw_with(library: str, scenes: list[Scene], out: Path, *, with_text: bool) -> int:
-    """Draw the scenes of one file; how many could not be drawn."""
+    """Draw the scenes of one file at every size; how many could not be drawn."""
+    return sum([await _draw_at(size, library, scenes, out, with_text=with_text) for size in SIZES])
+
+
+async def _draw_at(
+    size: tuple[int, int], library: str, scenes: list[Scene], out: Path, *, with_text: bool
+) -> int:
+    """Draw the scenes in an application that has this size from the start, as a person's has."""
     from localrag.tui.app import LocalragApp
     from picturelib.flows import back, settle, text_of
     from picturelib.sample import SETTINGS, build, engines
@@ -94,21 +101,18 @@ async def _draw_with(library: str, scenes: list[Scene], out: Path, *, with_text:
     app = LocalragApp(kb, SETTINGS, engines(0.8 if library == "new" else 0.0), folder=home)
     failed = 0
     try:
-        async with app.run_test(size=SIZES[0], notifications=True) as pilot:
+        async with app.run_test(size=size, notifications=True) as pilot:
             await settle(pilot)
             for scene in scenes:
                 try:
                     await scene.act(pilot, app)
-                    for size in SIZES:
-                        await pilot.resize_terminal(*size)
-                        await settle(pilot)
-                        _write(out, scene.name, size, app.export_screenshot(title="localrag"))
-                        if with_text:
-                            print(text_of(app), flush=True)
+                    await settle(pilot)
+                    _write(out, scene.name, size, app.export_screenshot(title="localrag"))
+                    if with_text:
+                        print(text_of(app), flush=True)
                 except Exception as error:  # noqa: BLE001  # the other pictures are worth having
                     failed += 1
                     print(f"{scene.name}: {error}", file=sys.stderr)
-                await pilot.resize_terminal(*SIZES[0])
                 await back(pilot, app)
     finally:
         app.shut_down()
