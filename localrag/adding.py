@@ -109,7 +109,9 @@ def add(
         raise _nothing_readable(paths, found, wanted)
     for row in named.new:
         store.roots.put(row)
-    return _report(run(store, settings, found, wanted, Options(retry=True, delete=False), on_event, cancel))
+    return as_addition(
+        run(store, settings, found, wanted, Options(retry=True, delete=False), on_event, cancel)
+    )
 
 
 def _sorted(store: Store, paths: Sequence[Path], patterns: PatternChange) -> _Named:
@@ -179,7 +181,8 @@ def _nothing_readable(paths: Sequence[Path], found: Scan, wanted: Callable[[str]
     )
 
 
-def _report(report: SyncReport) -> AddReport:
+def as_addition(report: SyncReport) -> AddReport:
+    """The same as an addition, for whoever only wants to know what came in."""
     return AddReport(
         added=len(report.added),
         changed=len(report.changed),

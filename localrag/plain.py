@@ -24,8 +24,9 @@ _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-TYPEABLE = "[^\x00-\x1f\x7f-\x9f]*"
-"""Regular expression of what a line to type in takes: anything but control characters."""
+TYPEABLE = "[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*"
+"""Regular expression of what a line to type in takes: anything but control characters and signs that turn
+the direction of what follows."""
 
 
 def plain(text: str, *, lines: bool = False) -> str:

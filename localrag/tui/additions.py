@@ -77,8 +77,8 @@ class Additions:
         """
 
         def job(kb: KnowledgeBase, stop: _Stop) -> None:
+            from localrag.adding import as_addition
             from localrag.kb import SyncOptions
-            from localrag.tui.syncing import as_addition
 
             options = SyncOptions(delete=delete)
             report = kb.sync(options=options, on_event=self._teller("Comparing"), cancel=stop)

@@ -20,6 +20,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
+from localrag.plain import plain_lines
 from localrag.settings import Settings
 from localrag.tui import clipboard, messages
 from localrag.tui.doings import Doings
@@ -322,6 +323,9 @@ class LocalragApp(WayOut):
 
     async def on_event(self, event: events.Event) -> None:
         """Drop keys that come when the screens have gone: at the end they would be taken for an error."""
+        if isinstance(event, events.Paste):
+            # At the door, so that no box has to think of it.
+            event.text = plain_lines(event.text)
         if isinstance(event, events.Key):
             try:
                 self.screen  # noqa: B018  # raises where there is none

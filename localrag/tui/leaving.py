@@ -10,6 +10,7 @@ import threading
 
 from rich.text import Text
 from textual.app import App
+from textual.css.query import NoMatches
 
 from localrag.plain import plain
 from localrag.tui.model_jobs import ModelJobs
@@ -103,6 +104,13 @@ class WayOut(App[None]):
             self.session.close(CLOSE_SECONDS)
         else:
             in_background(self.engines.close).join(CLOSE_SECONDS)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Called by Textual. A place that is put up while the application ends does not get its widgets any
+        more, so it misses them: that is no error."""
+        if isinstance(error, NoMatches) and not self._running:
+            return
+        super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """Called by Textual for an error in the screens: one line after the terminal is restored."""

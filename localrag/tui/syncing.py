@@ -8,26 +8,7 @@ from localrag.tui.widgets.cells import Row, Toned
 from localrag.tui.words import count
 
 if TYPE_CHECKING:
-    from localrag.adding import AddReport
     from localrag.kb import SyncReport
-
-
-def as_addition(report: SyncReport) -> AddReport:
-    """The same as an addition, for whoever only wants to know what came in."""
-    from localrag.adding import AddReport
-
-    return AddReport(
-        added=len(report.added),
-        changed=len(report.changed),
-        unchanged=report.unchanged,
-        failed=report.failed,
-        skipped=report.skipped,
-        chunks=report.chunks,
-        cancelled=report.cancelled,
-        copied=report.copied,
-        moved=report.moved,
-        notes=report.notes,
-    )
 
 
 def changes(report: SyncReport) -> int:

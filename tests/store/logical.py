@@ -65,7 +65,7 @@ QUERIES = {
     "community_members": f"SELECT {COMMUNITY.format('community_id')}, {ENTITY.format('entity_id')} "
     "FROM community_members",
     "reports": f"SELECT {COMMUNITY.format('community_id')}, {CALL.format('reports.generation_id')}, "
-    "made_from, dirty, title, rating, rating_reason, summary, findings FROM reports",
+    "made_from, dirty, title, rating, rating_reason, summary, findings, cut, language FROM reports",
     "report_sources": f"SELECT {REPORT.format('report_id')}, finding, kind, CASE kind "
     f"WHEN 'entity' THEN {ENTITY.format('row_id')} WHEN 'relation' THEN {RELATION.format('row_id')} "
     f"ELSE {CLAIM.format('row_id')} END FROM report_sources",

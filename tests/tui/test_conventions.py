@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
@@ -92,6 +93,18 @@ def test_ids_of_keys_name_one_action() -> None:
         if item.id:
             actions.setdefault(item.id, set()).add(item.action)
     assert {name: found for name, found in actions.items() if len(found) > 1} == {}
+
+
+def test_every_line_to_type_in_takes_no_control_characters() -> None:
+    folder = Path(inspect.getfile(localrag.tui)).parent
+    unbound = []
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "Input":
+                continue
+            if "restrict" not in {keyword.arg for keyword in node.keywords}:
+                unbound.append(f"{file.name}:{node.lineno}")
+    assert unbound == []
 
 
 @pytest.mark.slow

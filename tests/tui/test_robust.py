@@ -23,6 +23,7 @@ from localrag.engine.types import GenerationRequest
 from localrag.tui import messages
 from localrag.tui.app import LocalragApp
 from localrag.tui.places import PLACES
+from localrag.tui.widgets.status import StatusLine
 from localrag.tui.words import IndexState
 from tests.tui.support import (
     ask,
@@ -122,10 +123,14 @@ async def test_a_paste_of_100_kb_is_taken_and_typing_goes_on(tmp_path: Path) -> 
 @pytest.mark.slow
 async def test_a_paste_of_100_kb_into_any_box(tmp_path: Path) -> None:
     async with running(library(tmp_path, indexed=True)) as (app, pilot):
+        seen = 0
         for place in PLACES:
             app.action_go(place.name)
             await until(pilot, lambda name=place.name: getattr(app.screen, "PLACE", "") == name)  # type: ignore[misc]
-            for box in app.screen.query(Input):
+            await until(pilot, lambda: app.screen.is_mounted and app.screen.query(StatusLine))
+            boxes = app.screen.query(Input)
+            seen += len(boxes)
+            for box in boxes:
                 if box.display and box.focusable:
                     box.focus()
                     await pilot.pause()
@@ -133,6 +138,14 @@ async def test_a_paste_of_100_kb_into_any_box(tmp_path: Path) -> None:
                     await pilot.pause(0.2)
                     check_lines(app)
                     await pilot.press("escape")
+        assert seen >= 5
+
+
+@pytest.mark.slow
+async def test_places_that_are_just_opening_do_not_disturb_the_end(tmp_path: Path) -> None:
+    async with running(library(tmp_path, indexed=True)) as (app, _):
+        for place in PLACES:
+            app.action_go(place.name)
 
 
 class Flood:

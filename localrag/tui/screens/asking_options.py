@@ -13,7 +13,7 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Button, Input, Label, Select, Static
 
-from localrag.plain import plain
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.choices import FORMS, MODES, STYLES, Choices, joined, listed
 from localrag.tui.screens.dialogs import Dialog
 
@@ -91,6 +91,7 @@ class OptionsDialog(Dialog[Choices]):
         return Input(
             joined(value) if name in _LISTS else value,
             placeholder=placeholder,
+            restrict=TYPEABLE,
             compact=True,
             id=f"option-{name}",
             suggester=_Names(lambda: self._known.get(name, ()), many=name in _LISTS),

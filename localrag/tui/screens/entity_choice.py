@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from localrag.plain import plain
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.screens.dialogs import Dialog
 from localrag.tui.widgets.entity_finder import EntityFinder
 
@@ -95,7 +95,7 @@ class LineForm(Dialog[str]):
         with Vertical(classes="dialog form") as box:
             box.border_title = Content(self._title)
             yield Static(self._words, classes="place", markup=False)
-            yield Input(self._value, id="line", select_on_focus=True)
+            yield Input(self._value, id="line", select_on_focus=True, restrict=TYPEABLE)
             yield Static("", id="problem", markup=False)
             with Horizontal(classes="buttons"):
                 yield Button(self._yes, id="yes", variant="primary", compact=True)

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
-from localrag.plain import plain
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.screens.dialogs import Dialog
 from localrag.tui.widgets.lines import Cell, Column, LineList
 
@@ -85,7 +85,11 @@ class SplitDialog(Dialog[SplitRequest]):
             yield LineList(
                 [Column("what", "Mentions"), Column("count", "", 7, right=True)], multiple=True, header=False
             )
-            yield Input(placeholder="What they mean: a new name, or that of another entity", id="into")
+            yield Input(
+                placeholder="What they mean: a new name, or that of another entity",
+                id="into",
+                restrict=TYPEABLE,
+            )
             yield Static("No mention is chosen.", id="going", markup=False)
             with Horizontal(classes="buttons"):
                 yield Button("Split", id="yes", variant="primary", compact=True, disabled=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import cleandoc
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.table import Table
 from rich.text import Text
@@ -30,7 +30,7 @@ def help_of(widget: Widget | None) -> str:
     return ""
 
 
-def keys_of(screen: Screen[object]) -> list[tuple[str, str]]:
+def keys_of(screen: Screen[Any]) -> list[tuple[str, str]]:
     """The keys that work on a screen now and have a name of ours: (keys, what they do)."""
     found: dict[str, tuple[list[str], str]] = {}
     for active in screen.active_bindings.values():

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from localrag.plain import plain
+from localrag.plain import TYPEABLE, plain
 from localrag.tui.widgets.lines import Cell, Column, LineList, Toned
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class EntityFinder(Vertical):
 
     def compose(self) -> ComposeResult:
         """The box, what is searched, the list."""
-        yield Input(placeholder="Search: name, other name or type", classes="finder-box")
+        yield Input(placeholder="Search: name, other name or type", classes="finder-box", restrict=TYPEABLE)
         with Horizontal(classes="finder-chips"):
             yield _Chip("filter", "finder-type")
             yield _Chip("sort", "finder-order")

@@ -14,6 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Button, Input
 
+from localrag.plain import TYPEABLE
 from localrag.tui.widgets.lines import Column, LineList, Row, Toned
 from localrag.tui.words import count
 
@@ -91,7 +92,7 @@ class SessionsPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         """Search box, list, and buttons for the mouse."""
-        yield Input(placeholder="Search", compact=True, id="talk-search")
+        yield Input(placeholder="Search", compact=True, id="talk-search", restrict=TYPEABLE)
         yield SessionList()
         with Horizontal(classes="buttons"):
             yield Button("New", id="talk-new", compact=True)
