@@ -19,7 +19,6 @@ from localrag.sections import (
     AnsweringSettings,
     ChunkingSettings,
     ClaimSettings,
-    CommunitySettings,
     EngineSettings,
     ExtractionSettings,
     ModelSettings,
@@ -58,9 +57,6 @@ class Settings:
 
     summaries: SummarySettings = field(default_factory=SummarySettings)
     """When and how descriptions are summed up."""
-
-    communities: CommunitySettings = field(default_factory=CommunitySettings)
-    """How the graph is divided into communities, and what is written about each."""
 
     resolution: ResolutionSettings = field(default_factory=ResolutionSettings)
     """Which names are taken for one."""
