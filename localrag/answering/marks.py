@@ -15,6 +15,8 @@ from localrag.retrieval.context import Source
 from localrag.retrieval.types import EntityHit, Passage
 
 _NUMBERS = re.compile(r"\s*\^?\d{1,20}(?:\s*[,;，、；]\s*\d{1,20})*\s*")
+_BEGUN = re.compile(r"\s*\^?[\d\s,;，、；]*")
+"""What of numbers in brackets there may be before the bracket is closed."""
 _LONGEST_GROUP = 64
 _OURS = frozenset(("DC", "KG", "unverified", "未证实"))
 """Marks that only we write; what a text says with them would be a forgery."""
@@ -159,7 +161,7 @@ class MarkReader:
         if not last:
             return None
         held = self._taken(len(self._held))
-        return [] if _NUMBERS.fullmatch(held[1:] or "0") else [held]
+        return [] if _BEGUN.fullmatch(held[1:]) else [held]
 
     def _group(self, end: int) -> list[str | Mark]:
         whole = self._taken(end + 1)

@@ -242,6 +242,8 @@ def _bare(text: str) -> str:
 
 
 @example('.…茶馆*# : # Tomas Berg `[99]"\n[1]\n', 6)
+@example("[\n", 1)
+@example("[1, ", 2)
 @example("! ! Tomas Berg Tomas Berg 1934Tomas Berg ", 1)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map("".join), st.integers(1, 9))
 def test_pieces_make_no_difference_and_no_word_is_lost(text: str, pieces: int) -> None:

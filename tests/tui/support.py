@@ -150,7 +150,7 @@ def ask_screen(app: LocalragApp) -> AskScreen:
 async def go(pilot: Pilot[None], app: LocalragApp, name: str, kind: type[P]) -> P:
     """Go to a place and wait until it is shown."""
     app.action_go(name)
-    await until(pilot, lambda: isinstance(app.screen, kind))
+    await until(pilot, lambda: isinstance(app.screen, kind) and app.screen.is_mounted)
     return place_screen(app, kind)
 
 

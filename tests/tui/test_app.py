@@ -61,7 +61,7 @@ async def test_a_tiny_terminal_leaves_the_room_to_the_question(tmp_path: Path) -
 async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
     async with running(library(tmp_path)) as (app, pilot):
         await pilot.press("f1")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen) and app.screen.is_mounted)
         await sees(pilot, "Type a question and press enter")
         keys = [does for _, does in keys_of(ask_screen(app))]
         assert (
@@ -70,7 +70,7 @@ async def test_help_explains_what_has_the_focus(tmp_path: Path) -> None:
             < keys.index("Let the model read, and watch it")
         )
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
         await go(pilot, app, "library", LibraryScreen)
         await sees(pilot, "harbour.md")
         await pilot.press("question_mark")
@@ -92,9 +92,9 @@ async def test_the_palette_names_every_action(tmp_path: Path) -> None:
         } <= set(titles)
         for key in ("ctrl+p", "f9"):
             await pilot.press(key)
-            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+            await until(pilot, lambda: isinstance(app.screen, CommandPalette) and app.screen.is_mounted)
             await pilot.press("escape")
-            await until(pilot, lambda: isinstance(app.screen, AskScreen))
+            await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
 
 
 async def test_it_is_readable_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

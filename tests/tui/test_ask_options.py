@@ -27,7 +27,7 @@ async def test_choices_are_made_checked_shown_and_kept_with_the_conversation(tmp
         lines = screen_text(app).splitlines()
         row = next(place for place, line in enumerate(lines) if "all documents" in line)
         await pilot.click(offset=(lines[row].index("all documents") + 2, row))
-        await until(pilot, lambda: isinstance(app.screen, OptionsDialog))
+        await until(pilot, lambda: isinstance(app.screen, OptionsDialog) and app.screen.is_mounted)
         dialog = app.screen
         await until(pilot, lambda: getattr(app.focused, "id", "") == "option-documents")
         await sees(pilot, "There are: [red]x[.txt, harbour.md")
@@ -45,7 +45,7 @@ async def test_choices_are_made_checked_shown_and_kept_with_the_conversation(tmp
         await pilot.press(*'"ships, and boats"')
         dialog.query_one("#option-mode", Select).value = "naive"
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
         wanted = Choices(mode="naive", documents=("harbour.md",), tags=("ships, and boats",))
         assert screen.choices == wanted
         await sees(pilot, "[mode naive] · strict · a few sentences · [only harbour.md")
@@ -54,7 +54,7 @@ async def test_choices_are_made_checked_shown_and_kept_with_the_conversation(tmp
         assert {cited.document for cited in turn.record.citations} <= {"harbour.md"}
         assert turn.record.facts.startswith("Mode naive")
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, OptionsDialog))
+        await until(pilot, lambda: isinstance(app.screen, OptionsDialog) and app.screen.is_mounted)
         assert app.screen.query_one("#option-documents", Input).value == "harbour.md"
         assert app.screen.query_one("#option-tags", Input).value == '"ships, and boats"'
         await pilot.click("#usual")
@@ -70,7 +70,7 @@ async def test_choices_are_made_checked_shown_and_kept_with_the_conversation(tmp
 async def test_the_dialog_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async with running(library(tmp_path), size=size) as (app, pilot):
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, OptionsDialog))
+        await until(pilot, lambda: isinstance(app.screen, OptionsDialog) and app.screen.is_mounted)
         await sees(pilot, "Cancel")
         for words in (
             "Mode",
@@ -89,7 +89,7 @@ async def test_the_dialog_fits_every_size(tmp_path: Path, size: tuple[int, int])
         await sees(pilot, "is no day")
         assert app.screen.query_one("#option-problem", Static).display
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
         await sees(pilot, "ctrl+o mode auto")
 
 

@@ -96,7 +96,7 @@ async def test_a_question_is_answered_with_sources_that_open(tmp_path: Path) -> 
         await until(pilot, lambda: panel_has_focus(app))
         await sees(pilot, "Ada Lund repaired the harbour bridge")
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
 
 
 async def test_a_mark_in_the_answer_and_a_source_open_by_a_click(tmp_path: Path) -> None:

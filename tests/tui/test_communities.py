@@ -82,7 +82,7 @@ async def test_the_tree_opens_and_a_report_leads_on(tmp_path: Path) -> None:
         claim = next(place for place, text in enumerate(texts(screen)) if "Claim:" in text)
         page.highlighted = claim
         await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, BesideScreen))
+        await until(pilot, lambda: isinstance(app.screen, BesideScreen) and app.screen.is_mounted)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         await pilot.press("enter")

@@ -80,7 +80,7 @@ async def test_checks_appear_one_by_one_and_can_be_copied(
         assert screen.query_one("#models").display
         assert not screen.query_one("#mend").display
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Reader))
+        await until(pilot, lambda: isinstance(app.screen, Reader) and app.screen.is_mounted)
         await pilot.press("escape")
         await pilot.press("y")
         assert "FAILED   Model that reads" in app.clipboard
@@ -91,7 +91,7 @@ async def test_checks_appear_one_by_one_and_can_be_copied(
         await pilot.press("m")
         await until(pilot, lambda: measured == ["small.gguf"])
         screen.query_one("#models", Button).press()
-        await until(pilot, lambda: isinstance(app.screen, ModelsScreen))
+        await until(pilot, lambda: isinstance(app.screen, ModelsScreen) and app.screen.is_mounted)
 
 
 async def test_a_file_that_needs_it_is_mended_from_here(
@@ -104,7 +104,7 @@ async def test_a_file_that_needs_it_is_mended_from_here(
         screen = await go(pilot, app, "doctor", DoctorScreen)
         await until(pilot, lambda: screen.query("#mend") and screen.query_one("#mend").display)
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await pilot.press("y")
         await until(pilot, lambda: isinstance(app.screen, Reader), 20)
         await sees(pilot, "Done")

@@ -131,7 +131,7 @@ async def test_passages_findings_and_searching(tmp_path: Path, monkeypatch: pyte
         assert app.clipboard.startswith("#") or "Salt and tea" in app.clipboard
         await pilot.click(screen.text, Offset(5, 0))
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
 
 
 async def test_what_failed_says_why_and_is_tried_again(
@@ -187,7 +187,7 @@ async def test_it_fits_other_sizes_and_a_file_without_text_says_why(
         app.push_screen(DocumentScreen(session_of(app), 2))
         await sees(pilot, "failed: It is binary data")
         await pilot.press("n", "f", "y", "slash", "escape", "escape")
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ async def test_an_answer_is_explained_and_what_it_names_opens(tmp_path: Path) ->
         await pilot.press("escape")
         await sees(pilot, "What the answer rests on")
         await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, Reader))
+        await until(pilot, lambda: isinstance(app.screen, Reader) and app.screen.is_mounted)
         await sees(pilot, "Built again from the texts that were read then.")
         assert "What the model is told" in screen_text(app)
         await pilot.press("y", "escape")
@@ -100,9 +100,9 @@ async def test_an_answer_is_explained_and_what_it_names_opens(tmp_path: Path) ->
             n for n, row in enumerate(rows) if row is not None and row.entity == "Ada Lund"
         )
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, GraphScreen))
+        await until(pilot, lambda: isinstance(app.screen, GraphScreen) and app.screen.is_mounted)
         app.action_go("ask")
-        await until(pilot, lambda: isinstance(app.screen, BesideScreen))
+        await until(pilot, lambda: isinstance(app.screen, BesideScreen) and app.screen.is_mounted)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is ask_screen(app))
 

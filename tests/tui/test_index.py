@@ -133,7 +133,7 @@ async def test_a_run_is_shown_paused_put_in_order_and_told_of(tmp_path: Path) ->
         assert "names and 5 relations found" in screen_text(app)
         # What came out stays, and leads to the graph.
         await pilot.press("f", "g", "enter")
-        await until(pilot, lambda: isinstance(app.screen, GraphScreen))
+        await until(pilot, lambda: isinstance(app.screen, GraphScreen) and app.screen.is_mounted)
     assert kept(path) == 10
 
 
@@ -188,7 +188,7 @@ async def test_what_failed_is_listed_opened_and_tried_again_by_one_key(tmp_path:
         await sees(pilot, "letter03.md")
         await until(pilot, lambda: screen.lists.list_of("failed").has_focus)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen) and app.screen.is_mounted)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         model.bad = False
@@ -253,7 +253,7 @@ async def test_closing_while_it_indexes_asks_and_keeps_what_was_read(tmp_path: P
         model.let(2)
         await sees(pilot, "2 of 5 chunks")
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await sees(pilot, "Indexing is still running.")
         await pilot.press("y")
         deadline = time.monotonic() + 8

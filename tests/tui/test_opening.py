@@ -107,7 +107,7 @@ async def test_what_was_opened_lately_is_listed_and_opens(tmp_path: Path) -> Non
         await pilot.press("G", "x")
         await sees(pilot, "It is listed because")
         await pilot.press("g", "enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
         assert ask_screen(app).session.path == path
         assert ask_screen(app).question.has_focus
     assert (here / "copy.localrag").is_file()
@@ -140,7 +140,7 @@ async def test_a_foreign_or_missing_file_leads_back_with_a_reason(tmp_path: Path
     (tmp_path / "texts.txt").write_text("This is no knowledge base at all. " * 100)
     recent.note(tmp_path / "lost.localrag", 1)
     async with running(tmp_path / "texts.txt", folder=tmp_path) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+        await until(pilot, lambda: isinstance(app.screen, OpeningScreen) and app.screen.is_mounted)
         await sees(pilot, "texts.txt")
         await sees(pilot, "lost.localrag")
         assert app.session is None
@@ -158,12 +158,12 @@ async def test_mending_a_damaged_file_is_offered_and_told(tmp_path: Path) -> Non
     data[100:4096] = bytes(3996)
     path.write_bytes(data)
     async with running(path, folder=tmp_path) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+        await until(pilot, lambda: isinstance(app.screen, OpeningScreen) and app.screen.is_mounted)
         mend = app.screen.query_one("#mend", Button)
         await until(pilot, lambda: mend.display)
         mend.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
         await pilot.press("y")
         await sees(pilot, "so nothing can be saved")
         assert not mend.display
@@ -173,7 +173,7 @@ async def test_mending_a_damaged_file_is_offered_and_told(tmp_path: Path) -> Non
 @pytest.mark.slow
 async def test_a_file_that_is_named_but_not_there_is_told(tmp_path: Path) -> None:
     async with running(tmp_path / "gone.localrag", folder=tmp_path, size=(140, 40)) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+        await until(pilot, lambda: isinstance(app.screen, OpeningScreen) and app.screen.is_mounted)
         await sees(pilot, "gone.localrag")
         assert not app.screen.query_one("#mend").display
         await pilot.press(*"fresh", "enter")

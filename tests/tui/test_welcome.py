@@ -105,7 +105,7 @@ async def test_the_whole_way_from_nothing_to_an_answer(tmp_path: Path) -> None:
         await sees(pilot, "1 passage still to read")
         # Left in the middle and taken up again, it goes on where things stand.
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert "Guided start" in titles
         app.guide = Standing(checked=True, models=True)
@@ -152,7 +152,7 @@ async def test_skipping_traps_nobody(tmp_path: Path) -> None:
         await pilot.press("enter")
         await sees(pilot, "First make a knowledge base")
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+        await until(pilot, lambda: isinstance(app.screen, OpeningScreen) and app.screen.is_mounted)
 
 
 async def test_it_is_offered_when_nothing_is_set_up_and_brings_the_models(
@@ -170,14 +170,14 @@ async def test_it_is_offered_when_nothing_is_set_up_and_brings_the_models(
             await sees(pilot, "Fetch the recommended models")
             await until(pilot, lambda: app.focused is not None and app.focused.id == "fetch-all")
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, Confirm))
+            await until(pilot, lambda: isinstance(app.screen, Confirm) and app.screen.is_mounted)
             await pilot.press("y")
             await sees(pilot, "2 Models          done")
             await sees(pilot, "A model for every job is here")
             assert "Fetch the recommended" not in screen_text(app)
             assert len(shop.fetched()) == 4
             await pilot.press("escape")
-            await until(pilot, lambda: isinstance(app.screen, OpeningScreen))
+            await until(pilot, lambda: isinstance(app.screen, OpeningScreen) and app.screen.is_mounted)
             # Taken up again it begins with what is open now.
             app.action_guided_start()
             await sees(pilot, "Step 3 of 6")
@@ -211,4 +211,4 @@ async def test_every_size_shows_every_step(tmp_path: Path, size: tuple[int, int]
             assert app.screen.query_one("#guide-steps").display == (size[0] >= 76)
             assert app.screen.body.region.width > 40
             await pilot.press("escape")
-            await until(pilot, lambda: isinstance(app.screen, AskScreen))
+            await until(pilot, lambda: isinstance(app.screen, AskScreen) and app.screen.is_mounted)
