@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-PAINTED = b"Ask a question"
+PAINTED = b"sk a question"
+"""Without its first letter, which the cursor draws by itself."""
 
 
 def first_paint(kb: Path) -> tuple[float, float]:
