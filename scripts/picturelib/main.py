@@ -119,9 +119,14 @@ async def _draw_at(
     return failed
 
 
+def _elsewhere(path: str) -> str:
+    """A path that stands for that of this folder and is as long, so that the picture keeps its lines."""
+    return "~/localrag"[: len(path)].rjust(len(path), "…")
+
+
 def _write(out: Path, name: str, size: tuple[int, int], drawn: str) -> None:
     """Keep a picture; raises `ValueError` for one that would load something or is too large."""
-    picture = self_contained(drawn)
+    picture = self_contained(drawn.replace(str(ROOT.resolve()), _elsewhere(str(ROOT.resolve()))))
     if foreign_addresses(picture):
         raise ValueError(f"the picture would load {foreign_addresses(picture)}")
     if len(picture.encode()) > MOST_BYTES:

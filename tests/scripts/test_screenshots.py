@@ -40,6 +40,7 @@ def test_the_pictures_that_are_kept_fetch_nothing_and_are_small() -> None:
         text = file.read_text(encoding="utf-8")
         assert foreign_addresses(text) == [], file.name
         assert len(text) < 1_000_000, file.name
+        assert str(ROOT) not in text, file.name
     assert {file.stem.rpartition("-")[2] for file in kept} == {"80x24", "140x40"}
 
 
