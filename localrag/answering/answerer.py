@@ -155,18 +155,19 @@ class _Asking:
             first = self._search.at_once(searched, bases)
             if not first.empty:
                 yield Found(first, final=False)
-        stepping = self._stepping()
+        stepping: Stepping | None = None
         search = partial(self._search.found, bases=bases)
-        if stepping is not None:
+        if self._takes_steps():
             asked = comparison(searched, language.detect(searched))
             if asked is not None:
+                stepping = self._stepping(bases)
                 comparing = self._comparing(stepping, asked)
                 with self._kept_in(talk, text, rewriting):
                     yield from comparing.run(search)
                 if comparing.result is not None:
                     yield from self._compared(text, talk, rewriting, stepping, comparing.result)
                     return
-                stepping = self._stepping() or stepping
+            stepping = self._stepping(bases)
             with self._kept_in(talk, text, rewriting):
                 yield from stepping.run(searched, search)
             self._seconds["steps"] = time.monotonic() - self._began
@@ -263,13 +264,15 @@ class _Asking:
         prepared = writing.prepare()
         return Prompted(text, retrieved, prepared, self._explanation(retrieved, writing))
 
-    def _stepping(self) -> Stepping | None:
-        """The steps of the question, none of which is taken yet; None if it is to be asked at once."""
+    def _takes_steps(self) -> bool:
+        """Whether what the question only describes may be looked up first."""
         wanted = self._options.steps
         allowed = self._settings.answering.steps if wanted is None else wanted
-        if not allowed or self._options.mode == BYPASS or not self._engines.has_model():
-            return None
-        return Stepping(self._store, self._engines, self._settings, self._options, self._cancel)
+        return allowed and self._options.mode != BYPASS and self._engines.has_model()
+
+    def _stepping(self, bases: Bases) -> Stepping:
+        """The steps of the question, none of which is taken yet."""
+        return Stepping(self._store, self._engines, self._settings, self._options, self._cancel, bases.store)
 
     def _writing(self, retrieved: Retrieved, history: tuple[Turn, ...]) -> Writing:
         return Writing(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from localrag.answering.citations import joined
 from localrag.answering.comparisons import Comparison, verdict
+from localrag.answering.marks import reference_list
 from localrag.answering.request import heading
 from localrag.answering.stepping import Search, Stepping
 from localrag.answering.types import Citation, Step
@@ -80,5 +81,4 @@ class Comparing:
             for item, (step, citations) in zip(self._asked.items, sides, strict=True):
                 fact = " ".join(step.answer.split())[:_LONGEST_FACT].rstrip(".。")
                 text += f"{blank}{item}{colon}{fact}{blank}{marks(*citations)}{stop}"
-        listed = "\n".join(f"- {label}" for label in numbers)
-        return Compared(f"{text}{heading(self._asked.language)}{listed}\n", cited, steps)
+        return Compared(text + reference_list(heading(self._asked.language), numbers), cited, steps)

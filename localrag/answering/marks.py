@@ -7,7 +7,7 @@ copies. What a reader gets to see is made of the result in `citing.py`; nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,9 @@ _NUMBERS = re.compile(r"\s*\^?\d{1,20}(?:\s*[,;，、；]\s*\d{1,20})*\s*")
 _BEGUN = re.compile(r"\s*\^?[\d\s,;，、；]*")
 """What of numbers in brackets there may be before the bracket is closed."""
 _LONGEST_GROUP = 64
+_MARKUP = re.compile(r"([\\`*<>\[\]])")
+_ESCAPED = r"\\\1"
+_LABEL_TAG = len("[DC] ")
 _OURS = frozenset(("DC", "KG", "unverified", "未证实"))
 """Marks that only we write; what a text says with them would be a forgery."""
 
@@ -43,6 +46,12 @@ def label(source: Source) -> str:
 def _one_line(text: str) -> str:
     """A file may have a line break in its name; a reference may not."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def reference_list(title: str, labels: Iterable[str]) -> str:
+    """The list of references as Markdown under its `title`; a name in it is no link and no markup."""
+    lines = (f"- {label[:_LABEL_TAG]}{_MARKUP.sub(_ESCAPED, label[_LABEL_TAG:])}\n" for label in labels)
+    return title + "".join(lines)
 
 
 class References:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from localrag.answering.citations import StoreOf
 from localrag.answering.conversation import bare
 from localrag.answering.described import Described, described
 from localrag.answering.options import AskOptions
@@ -48,8 +49,11 @@ class Stepping:
         settings: Settings,
         options: AskOptions,
         cancel: threading.Event | None,
+        store_of: StoreOf,
     ) -> None:
+        """`store_of` gives the open file of a knowledge base that was searched, by its name."""
         self._store = store
+        self._store_of = store_of
         self._engines = engines
         answering = replace(settings.answering, max_tokens=min(_MOST_TOKENS, settings.answering.max_tokens))
         self._settings = replace(settings, answering=answering)
@@ -95,7 +99,7 @@ class Stepping:
         writing = self.writing = Writing(
             self._store, self._engines, self._settings, retrieved, self._cancel, self._options
         )
-        writing.further_chunks = self.chunks
+        writing.store_of, writing.further_chunks = self._store_of, self.chunks
         text = "".join(event.text for event in writing.events() if isinstance(event, AnswerText))
         citations = writing.citations()
         if writing.abstained or not citations:
@@ -105,12 +109,8 @@ class Stepping:
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """What the answers of the steps rest on, each place once."""
-        seen: dict[tuple[str, str, int, str], Citation] = {}
-        for step in self.steps:
-            for citation in step.citations:
-                seen.setdefault((citation.base, citation.document, citation.start, citation.label), citation)
-        return tuple(seen.values())
+        """What the answers of the steps rest on, step by step."""
+        return tuple(citation for step in self.steps for citation in step.citations)
 
 
 def named(answer: str, found: Described) -> str:

@@ -17,6 +17,7 @@ from localrag.answering.budgeting import reading_rate
 from localrag.answering.checking import SentenceCheck
 from localrag.answering.citations import StoreOf, citations, joined
 from localrag.answering.citing import Citing
+from localrag.answering.marks import reference_list
 from localrag.answering.options import AskOptions, Turn
 from localrag.answering.request import (
     GENERAL,
@@ -39,8 +40,6 @@ from localrag.stopping import stoppable, wait_for
 from localrag.store.database import Store
 
 _NUMBER = re.compile(r"\[(\d+)\]")
-_MARKUP = re.compile(r"([\\`*<>\[\]])")
-_LABEL_TAG = len("[DC] ")
 _BODY = ("body", "text")
 
 
@@ -214,8 +213,7 @@ class Writing:
             if generation.finish == "length":
                 yield from self._show(" …")
             if labels := self._labels():
-                lines = "\n".join(f"- {_plain(label)}" for label in labels)
-                yield from self._show(f"{title}{lines}\n")
+                yield from self._show(reference_list(title, labels))
         self._keep(prepared, generation)
 
     def _labels(self) -> list[str]:
@@ -276,8 +274,3 @@ def _listed(generation: Generation, title: str) -> list[int]:
     """The numbers of the list that the model writes where its text has no marks."""
     text = "".join(segment.text for segment in generation.segments if segment.name == "sources")
     return [int(number) for number in _NUMBER.findall(text.removeprefix(title))]
-
-
-def _plain(label: str) -> str:
-    """A label as Markdown that shows it as it is: a name is no link and no markup."""
-    return label[:_LABEL_TAG] + _MARKUP.sub(r"\\\1", label[_LABEL_TAG:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from localrag.kb import KnowledgeBase
 from localrag.settings import load_settings
 from localrag.store import Store
 from tests.answering.helpers import last, number_of, spans_hold
-from tests.conftest import reader
+from tests.conftest import TEXTS, reader
 from tests.store.helpers import session_of
 
 QUESTION = "What did the builder of the Halden Bridge buy in 1934?"
@@ -170,3 +171,38 @@ def test_what_cannot_be_compared_is_asked_as_a_whole(kb: KnowledgeBase) -> None:
     assert seen[-1] == question
     assert answer.answer.startswith("The bridge [1]")
     assert answer.steps == ()
+
+
+def test_a_step_may_rest_on_another_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+    texts = tmp_path / "mill"
+    texts.mkdir()
+    (texts / "mill.txt").write_text(TEXTS["mill.txt"], encoding="utf-8")
+    path = tmp_path / "mill.localrag"
+    engines = Engines(load_settings(), reader(write), ScriptedEmbedder())
+    with KnowledgeBase.create(path, engines=engines) as own:
+        own.add([texts])
+        answer = last(list(own.stream(QUESTION, options=AskOptions(mode="naive", bases=(kb.path,)))))
+    assert answer.steps
+    (elsewhere,) = [citation for citation in answer.citations if citation.document == "bridge.md"]
+    assert elsewhere.base
+    assert "Marta Lind built it" in elsewhere.text
+
+
+def test_the_name_of_a_compared_document_is_no_markup(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a[x](y).md").write_text("Halden Mill was built in 1911 by Ada.\n", encoding="utf-8")
+    (texts / "b.md").write_text("Varde Mill was built in 1923 by Jon.\n", encoding="utf-8")
+
+    def model(request: GenerationRequest) -> str:
+        halden = "Halden" in request.messages[-1].text
+        name = "a[x](y).md" if halden else "b.md"
+        return f"{1911 if halden else 1923} [{number_of(request, name)}]."
+
+    engines = Engines(load_settings(), reader(model), ScriptedEmbedder())
+    with KnowledgeBase.create(tmp_path / "mills.localrag", engines=engines) as own:
+        own.add([texts])
+        question = "Which was built first, Halden Mill or Varde Mill?"
+        answer = last(list(own.stream(question, options=AskOptions(mode="naive", response_type="short"))))
+    assert answer.answer.startswith("Halden Mill [1][2].")
+    assert r"- [DC] a\[x\](y).md" in answer.answer
