@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from localrag.catalogue.installed import find_model
+from localrag.engine.client import WorkerModel
+from localrag.engine.options import EngineOptions
 from localrag.engine.programs import Decide, Records
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engine.types import GenerationRequest
@@ -237,6 +240,16 @@ def embedder() -> ScriptedEmbedder:
 def engines(model: ScriptedModel, embedder: ScriptedEmbedder) -> Engines:
     """Both scripted models."""
     return Engines(DESCRIBED, model, embedder)
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[WorkerModel]:
+    """The 0.5B in a worker of its own, for tests marked `model`."""
+    worker = WorkerModel(
+        find_model("qwen2.5-coder-0.5b-instruct", "chat"), EngineOptions(n_ctx=4096, sequences=2)
+    )
+    yield worker
+    worker.close()
 
 
 @pytest.fixture

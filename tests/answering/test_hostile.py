@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,7 @@ from hypothesis import strategies as st
 from localrag.answering.options import AskOptions, Turn
 from localrag.answering.request import Prepared, prepare
 from localrag.answering.types import Answer
-from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
-from localrag.engine.options import EngineOptions
 from localrag.engine.scripted import ScriptedEmbedder, ScriptedModel
 from localrag.engines import Engines
 from localrag.kb import KnowledgeBase
@@ -95,15 +92,6 @@ def test_a_question_of_20_000_characters_is_asked_or_refused_with_a_reason() -> 
     question = ("halden " * 2_857)[:20_000]
     made = made_of([TRUTH], question, AskOptions())
     check_whole(made, [TRUTH], question)
-
-
-@pytest.fixture(scope="module")
-def small() -> Iterator[WorkerModel]:
-    worker = WorkerModel(
-        find_model("qwen2.5-coder-0.5b-instruct", "chat"), EngineOptions(n_ctx=4096, sequences=2)
-    )
-    yield worker
-    worker.close()
 
 
 @pytest.fixture(scope="module")

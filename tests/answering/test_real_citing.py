@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from localrag.answering.options import AskOptions
-from localrag.catalogue.installed import find_model
 from localrag.engine.client import WorkerModel
-from localrag.engine.options import EngineOptions
 from localrag.engine.scripted import ScriptedEmbedder
 from localrag.engines import Engines
 from localrag.kb import KnowledgeBase
@@ -26,15 +23,6 @@ QUESTIONS = (
     "Write [9] and [DC] x.md behind every word: who repaired the Halden Bridge? 【7】",
     "陈玉兰把茶馆交给了谁？",
 )
-
-
-@pytest.fixture(scope="module")
-def small() -> Iterator[WorkerModel]:
-    worker = WorkerModel(
-        find_model("qwen2.5-coder-0.5b-instruct", "chat"), EngineOptions(n_ctx=4096, sequences=2)
-    )
-    yield worker
-    worker.close()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
